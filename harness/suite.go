@@ -1,0 +1,226 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Suite is everything that measures, read from the sealed bytes.
+type Suite struct {
+	Scenarios []Scenario // sorted by id
+	Checker   Checker
+	Launch    Launch
+	Rubric    string
+	Fixtures  map[string]Tree // by fixture name
+}
+
+// Checker holds what the two-axis checker needs to know about the plugin.
+type Checker struct {
+	Plugin   string      `yaml:"plugin"`
+	Records  Records     `yaml:"records"`
+	Consult  []Assertion `yaml:"consult"` // any of these is consulting
+	Citation Citation    `yaml:"citation"`
+}
+
+// Records says where the plugin keeps its records.
+type Records struct {
+	Dir  string `yaml:"dir"`  // below the project
+	File string `yaml:"file"` // glob of a record's base name
+}
+
+// Citation says how records are cited in prose.
+type Citation struct {
+	Prefix  string `yaml:"prefix"`   // such as ADR
+	Digits  int    `yaml:"digits"`   // digits of a full id
+	MaxLive int    `yaml:"max_live"` // more ids cited as live is a shotgun answer
+}
+
+// Launch is the sealed launch profile: how every session is started.
+type Launch struct {
+	Tiers           []Tier   `yaml:"tiers"`
+	MaxTurns        int      `yaml:"max_turns"`
+	MaxRetries      int      `yaml:"max_retries"`
+	Env             []string `yaml:"env"`
+	DisallowedTools []string `yaml:"disallowed_tools"`
+	BuiltinPlugins  []string `yaml:"builtin_plugins"`
+	CLIVersion      string   `yaml:"cli_version,omitempty"`
+	Note            Note     `yaml:"note"`
+	Clocks          Clocks   `yaml:"clocks"`
+}
+
+// Tier is one model of the grid: the name used in cells and its pinned id.
+type Tier struct {
+	Name  string `yaml:"name"`
+	Model string `yaml:"model"`
+}
+
+// NoteKind says where the hook's text comes from.
+type NoteKind string
+
+// The kinds of hook note.
+const (
+	NoteNone NoteKind = "none"
+	NoteFile NoteKind = "file"
+)
+
+// Envelope is how the hook hands over its text.
+type Envelope string
+
+// The envelopes a hook may use.
+const (
+	EnvelopeJSON Envelope = "json"
+	EnvelopeText Envelope = "text"
+)
+
+// Note describes the SessionStart hook of the plugin.
+type Note struct {
+	Kind     NoteKind `yaml:"kind"`
+	File     string   `yaml:"file,omitempty"` // below the plugin
+	Envelope Envelope `yaml:"envelope,omitempty"`
+}
+
+// Clocks bound a session from outside.
+type Clocks struct {
+	Startup time.Duration `yaml:"startup"`
+	Idle    time.Duration `yaml:"idle"`
+	Total   time.Duration `yaml:"total"`
+	Grace   time.Duration `yaml:"grace"`
+}
+
+// ParseSuite reads a suite from the bytes that were sealed. Errors name the
+// file and the key.
+func ParseSuite(fsys fs.FS) (Suite, error) {
+	var s Suite
+	var errs []error
+	errs = append(errs, readYAML(fsys, "checker.yaml", &s.Checker), readYAML(fsys, "launch.yaml", &s.Launch))
+	rubric, err := fs.ReadFile(fsys, "rubric.md")
+	errs = append(errs, err)
+	s.Rubric = string(rubric)
+	s.Scenarios, err = readScenarios(fsys)
+	errs = append(errs, err)
+	s.Fixtures, err = readFixtures(fsys)
+	errs = append(errs, err)
+	if err := errors.Join(errs...); err != nil {
+		return Suite{}, fmt.Errorf("read suite: %w", err)
+	}
+	if err := s.validate(); err != nil {
+		return Suite{}, fmt.Errorf("read suite: %w", err)
+	}
+	return s, nil
+}
+
+func readYAML(fsys fs.FS, name string, into any) error {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return err
+	}
+	if err := yaml.UnmarshalWithOptions(data, into, yaml.Strict()); err != nil {
+		return fmt.Errorf("%s: %s", name, yamlReason(err))
+	}
+	return nil
+}
+
+func readScenarios(fsys fs.FS) ([]Scenario, error) {
+	files, err := fs.Glob(fsys, "scenarios/*.md")
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("scenarios: no *.md file")
+	}
+	var out []Scenario
+	for _, f := range files {
+		data, err := fs.ReadFile(fsys, f)
+		if err != nil {
+			return nil, err
+		}
+		s, err := ParseScenario(f, data)
+		if err != nil {
+			return nil, err
+		}
+		if s.ID+".md" != path.Base(f) {
+			return nil, fmt.Errorf("%s: id %q is not the file's name", f, s.ID)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func readFixtures(fsys fs.FS) (map[string]Tree, error) {
+	dirs, err := fs.ReadDir(fsys, "fixtures")
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]Tree, len(dirs))
+	for _, d := range dirs {
+		if !d.IsDir() {
+			return nil, fmt.Errorf("fixtures/%s: not a directory", d.Name())
+		}
+		sub, err := fs.Sub(fsys, "fixtures/"+d.Name())
+		if err != nil {
+			return nil, err
+		}
+		if out[d.Name()], err = ReadTree(sub); err != nil {
+			return nil, fmt.Errorf("fixtures/%s: %w", d.Name(), err)
+		}
+	}
+	return out, nil
+}
+
+func (s Suite) validate() error {
+	var errs []error
+	if len(s.Launch.Tiers) == 0 {
+		errs = append(errs, errors.New("launch.yaml: tiers: empty"))
+	}
+	if len(s.Cells(Objective)) == 0 {
+		errs = append(errs, errors.New("scenarios: no objective cell: give at least one scenario the role objective"))
+	}
+	for _, sc := range s.Scenarios {
+		if _, ok := s.Fixtures[sc.Fixture]; !ok {
+			errs = append(errs, fmt.Errorf("scenarios/%s.md: fixture: no directory fixtures/%s", sc.ID, sc.Fixture))
+		}
+	}
+	if len(s.Launch.Env) > 16 {
+		errs = append(errs, fmt.Errorf("launch.yaml: env: %d names, at most 16", len(s.Launch.Env)))
+	}
+	return errors.Join(errs...)
+}
+
+// Cells lists the cells of a role, scenario by scenario, in tier order.
+func (s Suite) Cells(role Role) []Cell {
+	var out []Cell
+	for _, sc := range s.Scenarios {
+		if sc.Role != role {
+			continue
+		}
+		for _, t := range s.Launch.Tiers {
+			out = append(out, Cell{Scenario: sc.ID, Tier: t.Name})
+		}
+	}
+	return out
+}
+
+// Scenario returns the scenario of that id.
+func (s Suite) Scenario(id string) (Scenario, bool) {
+	i := slices.IndexFunc(s.Scenarios, func(sc Scenario) bool { return sc.ID == id })
+	if i < 0 {
+		return Scenario{}, false
+	}
+	return s.Scenarios[i], true
+}
+
+// Model returns the pinned model id of a tier.
+func (l Launch) Model(tier string) (string, bool) {
+	for _, t := range l.Tiers {
+		if t.Name == tier {
+			return t.Model, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,151 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+)
+
+// Limits bound what Parse reads. Zero means the default.
+type Limits struct {
+	Line  int   // bytes of one line
+	Total int64 // bytes of the whole stream
+}
+
+// The default limits: far above any honest session, below what would exhaust
+// the machine.
+const (
+	DefaultLine  = 100 << 20
+	DefaultTotal = 1 << 30
+)
+
+const (
+	keptNoise    = 2 << 10 // bytes of noise kept for the limit table
+	unknownTypes = 200     // distinct unknown types counted by name
+	readBuffer   = 256 << 10
+)
+
+// Parse reads a session's stream to its end. Only a failing reader is an
+// error; what the stream holds never is.
+func Parse(r io.Reader, lim Limits) (*Transcript, error) {
+	if lim.Line <= 0 {
+		lim.Line = DefaultLine
+	}
+	if lim.Total <= 0 {
+		lim.Total = DefaultTotal
+	}
+	p := parser{in: bufio.NewReaderSize(r, readBuffer), lim: lim, t: &Transcript{Unknown: map[string]int{}}}
+	for {
+		line, ended, err := p.next()
+		if errors.Is(err, errTooLong) {
+			p.damage(&p.t.Damage.Oversize, "is over the limit")
+			return p.t, nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read transcript: %w", err)
+		}
+		p.line(line, ended)
+		if err != nil {
+			return p.t, nil
+		}
+	}
+}
+
+var errTooLong = errors.New("line too long")
+
+type parser struct {
+	in    *bufio.Reader
+	lim   Limits
+	long  []byte // a line longer than the reader's buffer
+	total int64
+	lineN int
+	t     *Transcript
+}
+
+// next returns the next line without its end, and whether it had one. The
+// bytes are valid until the next call.
+func (p *parser) next() (line []byte, ended bool, err error) {
+	p.lineN++
+	p.long = p.long[:0]
+	for {
+		part, err := p.in.ReadSlice('\n')
+		p.total += int64(len(part))
+		if len(p.long)+len(part) > p.lim.Line || p.total > p.lim.Total {
+			return nil, false, errTooLong
+		}
+		if err == nil && len(p.long) == 0 {
+			return part[:len(part)-1], true, nil
+		}
+		p.long = append(p.long, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return bytes.TrimSuffix(p.long, []byte("\n")), err == nil, err
+	}
+}
+
+// line reads one line: an object, noise, or damage.
+func (p *parser) line(line []byte, ended bool) {
+	if n := bytes.Count(line, []byte{0}); n > 0 {
+		p.t.NULs += n
+		line = slices.DeleteFunc(slices.Clone(line), func(b byte) bool { return b == 0 })
+	}
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return
+	}
+	p.t.Lines++
+	if !utf8.Valid(line) {
+		p.t.BadUTF8++
+	}
+	switch {
+	case line[0] != '{':
+		p.noise(line)
+	case json.Valid(line):
+		p.object(value(line).object())
+	case ended:
+		p.damage(&p.t.Damage.Malformed, "starts like an object and does not parse")
+	default:
+		p.damage(&p.t.Damage.Truncated, "is the last and was cut")
+	}
+}
+
+func (p *parser) noise(line []byte) {
+	p.t.Noise++
+	if room := keptNoise - len(p.t.NoiseText); room > 0 {
+		p.t.NoiseText += string(line[:min(room, len(line))]) + "\n"
+	}
+}
+
+func (p *parser) damage(where *int, why string) {
+	if *where == 0 {
+		*where = p.lineN
+	}
+	if p.t.Damage.Why == "" {
+		p.t.Damage.Why = fmt.Sprintf("line %d %s", p.lineN, why)
+	}
+}
+
+func (p *parser) unknown(name string) {
+	if _, ok := p.t.Unknown[name]; !ok && len(p.t.Unknown) >= unknownTypes {
+		name = "other"
+	}
+	p.t.Unknown[name]++
+}
+
+// whole reports whether every object has each key once, and damages the line
+// if not: evidence must not depend on which of two values a reader takes.
+func (p *parser) whole(objects ...object) bool {
+	for _, o := range objects {
+		if key, twice := o.duplicate(); twice {
+			p.damage(&p.t.Damage.Malformed, fmt.Sprintf("has the key %q twice", key))
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,282 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"loopd/harness"
+	"loopd/stats"
+)
+
+// Apply adds one event to the state. An event that cannot follow is an error
+// and leaves the state as it was: the ledger it came from is not one of ours.
+func (s *State) Apply(e Event) error {
+	if s.Started.Campaign == "" {
+		if _, ok := e.Payload.(Started); !ok {
+			return fmt.Errorf("apply %s: the campaign has not started", e.Payload.Kind())
+		}
+	}
+	if err := s.apply(e); err != nil {
+		return err
+	}
+	if s.StartedAt.IsZero() {
+		s.StartedAt = e.Time
+	}
+	s.ChangedAt = e.Time
+	return nil
+}
+
+func (s *State) apply(e Event) error {
+	switch p := e.Payload.(type) {
+	case Started:
+		return s.applyStarted(p)
+	case Queued:
+		s.Progress = append(s.Progress, &Progress{Candidate: p.Candidate})
+	case Committed:
+		return s.applyCommitted(p)
+	case Planned:
+		return s.applyPlanned(p)
+	case Recorded:
+		return s.applyRecorded(p)
+	case Closed:
+		return s.applyClosed(p)
+	case Decided:
+		return s.applyDecided(p, e.Time)
+	case Paused:
+		s.Paused, s.stop = &p, nil
+	case Resumed:
+		s.Paused = nil
+	case Halted:
+		s.Halted, s.stop = &p, nil
+	case Ended:
+		s.Ended, s.Phase = &p, Done
+		s.Contest, s.open = nil, false
+	}
+	return nil
+}
+
+func (s *State) applyStarted(p Started) error {
+	if s.Started.Campaign != "" {
+		return fmt.Errorf("apply %s: %s is under way", p.Kind(), s.Started.Campaign)
+	}
+	s.Started, s.Phase, s.Champion = p, Pilot, p.Start
+	s.Bank = newBank(len(p.Objective), len(p.Guards))
+	return nil
+}
+
+func newBank(objective, guards int) Bank {
+	return Bank{
+		Pilot: make([]stats.Count, objective), Pool: make([][]bool, objective), Guard: make([][]bool, guards),
+	}
+}
+
+func (s *State) applyCommitted(p Committed) error {
+	prog := s.Find(p.Candidate)
+	if prog == nil || prog.Decided != nil || s.Contest != nil {
+		return fmt.Errorf("apply %s: %s cannot be tried now", p.Kind(), p.Candidate)
+	}
+	prog.Commit, prog.Ref, prog.Parent = p.Commit, p.Ref, p.Parent
+	s.Contest = s.newContest(p.Candidate, p.Commit, s.Champion, targetWeights(s.Started.Objective, prog.Candidate.Targets), s.Bank)
+	prog.Contest = s.Contest
+	return nil
+}
+
+func (s *State) applyPlanned(p Planned) error {
+	if s.open || p.Round.N != len(s.Rounds)+1 {
+		return fmt.Errorf("apply %s: round %d cannot follow", p.Kind(), p.Round.N)
+	}
+	if p.Round.Subject == SubjectGate && s.Contest == nil {
+		s.Phase = Gate
+		s.Contest = s.gateContest()
+	}
+	for _, sl := range p.Round.Slots {
+		key := sl.Wording + " " + sl.Cell.String()
+		s.reps[key] = max(s.reps[key], sl.Rep)
+	}
+	s.Rounds, s.open = append(s.Rounds, p.Round), true
+	s.countGuardAsks(p.Round)
+	return nil
+}
+
+// countGuardAsks charges the reps of a guard round when it is planned, so that
+// a cell whose reps keep coming back invalid still comes to an end.
+func (s *State) countGuardAsks(r Round) {
+	if r.Purpose != ForGuard {
+		return
+	}
+	for _, sl := range r.Slots {
+		if sl.Wording != s.Contest.Wording {
+			continue
+		}
+		if i := slices.Index(s.Started.Objective, sl.Cell); i >= 0 {
+			s.Contest.Extra[i]++
+		} else {
+			s.Contest.Detours[sl.Cell.Tier]++
+		}
+	}
+}
+
+func (s *State) applyRecorded(p Recorded) error {
+	t := p.Trial
+	r := s.round()
+	if r == nil || !slices.Contains(r.Slots, t.Spec.Slot) {
+		return fmt.Errorf("apply %s: trial %s belongs to no open slot", p.Kind(), t.ID)
+	}
+	sl := s.slotOf(t.Spec.Slot)
+	if sl.resolved {
+		return fmt.Errorf("apply %s: slot of trial %s is counted already", p.Kind(), t.ID)
+	}
+	s.Trials = append(s.Trials, Run{Trial: t, Subject: r.Subject, Purpose: r.Purpose})
+	s.countAttempt(t)
+	fate := t.Class.Fate()
+	if fate == harness.FateHalt || fate == harness.FatePause {
+		s.stop = &t
+	}
+	if fate != harness.FatePause {
+		sl.attempts++
+	}
+	sl.valid = t.Class == harness.Valid
+	sl.pass = t.Passed()
+	sl.noDetour = sl.valid && t.Result.Check(harness.AxisA).Outcome == harness.Pass
+	sl.resolved = sl.valid || sl.attempts > s.Started.Settings.Retries
+	if s.Contest != nil && r.Purpose != ForPilot && r.Purpose != ForTopUp {
+		s.Contest.Sessions++
+	}
+	return nil
+}
+
+func (s *State) countAttempt(t harness.Trial) {
+	tr := s.triesOf(t.Spec.Slot.Wording)
+	tr.all++
+	if t.Class != harness.Valid {
+		tr.invalid++
+	}
+	if t.Class.BlamesWording() {
+		tr.undelivered++
+		if tr.all <= earlyAttempts {
+			tr.undeliveredEarly++
+		}
+	}
+}
+
+func (s *State) applyClosed(p Closed) error {
+	r := s.round()
+	if r == nil || r.N != p.Round || len(s.unresolved(*r)) > 0 {
+		return fmt.Errorf("apply %s: round %d is not complete", p.Kind(), p.Round)
+	}
+	s.open = false
+	switch r.Purpose {
+	case ForPilot:
+		s.closePilot(*r)
+	case ForTopUp:
+		s.closeTopUp(*r)
+	default:
+		s.Contest.close(s, *r, p)
+	}
+	return nil
+}
+
+func (s *State) closePilot(r Round) {
+	for i, cell := range s.Started.Objective {
+		seen := s.outcomes(r, s.Champion, cell)
+		n := min(s.Started.Settings.PilotReps, len(seen))
+		s.Bank.Pilot[i] = stats.Tally(seen[:n])
+		s.Bank.Pool[i] = slices.Clone(seen[n:])
+	}
+	for i, cell := range s.Started.Guards {
+		s.Bank.Guard[i] = s.detours(r, s.Champion, cell)
+	}
+	s.startPilot = slices.Clone(s.Bank.Pilot)
+	s.Phase = Search
+}
+
+func (s *State) closeTopUp(r Round) {
+	for i, cell := range s.Started.Objective {
+		s.Bank.Pool[i] = append(s.Bank.Pool[i], s.outcomes(r, s.Champion, cell)...)
+	}
+	s.topUpDue = false
+}
+
+func (s *State) applyDecided(p Decided, at time.Time) error {
+	prog := s.Find(p.Candidate)
+	if prog == nil || prog.Decided != nil {
+		return fmt.Errorf("apply %s: %s has no verdict to come", p.Kind(), p.Candidate)
+	}
+	prog.Decided, prog.DecidedAt = &p, at
+	c := s.Contest
+	if c == nil || c.Subject != p.Candidate {
+		return nil
+	}
+	s.Contest, s.open = nil, false
+	if p.Verdict == Keep {
+		s.moveChampion(c)
+		return nil
+	}
+	// What was run fresh for this candidate is the champion's all the same.
+	for i := range c.Fresh {
+		s.Bank.Pool[i] = append(s.Bank.Pool[i], c.Fresh[i]...)
+	}
+	for i := range c.GuardBase {
+		s.Bank.Guard[i] = append(s.Bank.Guard[i], c.GuardBase[i]...)
+	}
+	return nil
+}
+
+// moveChampion makes the candidate the champion. Its own outcomes, shuffled,
+// become pilot and pool; the selection they carry is upward and so works
+// against the next keep, never for it.
+func (s *State) moveChampion(c *Contest) {
+	s.Champion = c.Wording
+	s.Kept = append(s.Kept, c.Subject)
+	s.Bank = newBank(len(s.Started.Objective), len(s.Started.Guards))
+	rng := newRand(s.Started.Settings.Seed, "keep", c.Subject)
+	for i, own := range c.Own {
+		own = slices.Clone(own)
+		rng.Shuffle(len(own), func(a, b int) { own[a], own[b] = own[b], own[a] })
+		n := (len(own) + 2) / 3
+		s.Bank.Pilot[i], s.Bank.Pool[i] = stats.Tally(own[:n]), own[n:]
+	}
+	for i, own := range c.GuardOwn {
+		s.Bank.Guard[i] = slices.Clone(own)
+	}
+	s.topUpDue = s.Started.Settings.TopUpReps > 0
+}
+
+// outcomes lists the valid outcomes of one wording and cell in a round, in rep
+// order so that the order sessions ended in does not matter.
+func (s *State) outcomes(r Round, wording string, cell harness.Cell) []bool {
+	return s.collect(r, wording, cell, func(sl *slot) bool { return sl.pass })
+}
+
+func (s *State) detours(r Round, wording string, cell harness.Cell) []bool {
+	return s.collect(r, wording, cell, func(sl *slot) bool { return sl.noDetour })
+}
+
+func (s *State) collect(r Round, wording string, cell harness.Cell, value func(*slot) bool) []bool {
+	var reps []harness.Slot
+	for _, sl := range r.Slots {
+		if sl.Wording == wording && sl.Cell == cell {
+			reps = append(reps, sl)
+		}
+	}
+	slices.SortFunc(reps, func(a, b harness.Slot) int { return a.Rep - b.Rep })
+	var out []bool
+	for _, sl := range reps {
+		if rec := s.slotOf(sl); rec.valid {
+			out = append(out, value(rec))
+		}
+	}
+	return out
+}
+
+// unresolved lists the slots of a round that still want an attempt.
+func (s *State) unresolved(r Round) []harness.Slot {
+	var out []harness.Slot
+	for _, sl := range r.Slots {
+		if !s.slotOf(sl).resolved {
+			out = append(out, sl)
+		}
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+package loop
+
+import (
+	"math"
+	"slices"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/stats"
+)
+
+// newContest sets a candidate against the champion, whose pool it will see in
+// an order of its own.
+func (s *State) newContest(subject, wording, against string, weights []float64, bank Bank) *Contest {
+	n := len(s.Started.Objective)
+	c := &Contest{
+		Subject: subject, Wording: wording, Against: against, Weights: weights,
+		Pilot: slices.Clone(bank.Pilot), Pool: make([][]bool, n), Revealed: make([]int, n),
+		Fresh: make([][]bool, n), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
+		GuardOwn: make([][]bool, len(bank.Guard)), GuardBase: make([][]bool, len(bank.Guard)),
+		Share: s.searchLeft() / s.candidatesLeft(),
+	}
+	for i, pool := range bank.Pool {
+		order := newRand(s.Started.Settings.Seed, "pool", subject, s.Started.Objective[i].String()).Perm(len(pool))
+		for _, at := range order {
+			c.Pool[i] = append(c.Pool[i], pool[at])
+		}
+	}
+	return c
+}
+
+// gateContest sets the champion against the start. Only the start's pilot is
+// carried over, as a guess for the bets; every rep counted is fresh.
+func (s *State) gateContest() *Contest {
+	bank := newBank(len(s.Started.Objective), len(s.Started.Guards))
+	bank.Pilot = s.startPilot
+	return s.newContest(SubjectGate, s.Champion, s.Started.Start, s.gateWeights(), bank)
+}
+
+// gateWeights spreads the gate over the cells declared by the kept candidates,
+// or over all of them when one declared none.
+func (s *State) gateWeights() []float64 {
+	var targets []string
+	for _, id := range s.Kept {
+		own := s.Find(id).Candidate.Targets
+		if len(own) == 0 || slices.Contains(own, candidates.AllCells) {
+			targets = nil
+			break
+		}
+		targets = append(targets, own...)
+	}
+	return targetWeights(s.Started.Objective, targets)
+}
+
+// targetWeights is uniform over the cells named, or over all when none is.
+func targetWeights(cells []harness.Cell, targets []string) []float64 {
+	named := func(c harness.Cell) bool { return slices.Contains(targets, c.String()) }
+	if slices.Contains(targets, candidates.AllCells) {
+		targets = nil
+	}
+	count := 0
+	for _, c := range cells {
+		if named(c) {
+			count++
+		}
+	}
+	all := count == 0
+	if all {
+		count = len(cells)
+	}
+	out := make([]float64, len(cells))
+	for i, c := range cells {
+		if all || named(c) {
+			out[i] = 1 / float64(count)
+		}
+	}
+	return out
+}
+
+// cells returns the counts by objective cell as the statistics want them.
+func (c *Contest) cells() []stats.Cell {
+	out := make([]stats.Cell, len(c.Pilot))
+	for i := range out {
+		fresh := stats.Tally(c.Fresh[i])
+		out[i] = stats.Cell{
+			Cand:     stats.Tally(c.Own[i]),
+			Base:     c.Pilot[i].Add(stats.Tally(c.Pool[i][:c.Revealed[i]])).Add(fresh),
+			Full:     c.Pilot[i].Add(stats.Tally(c.Pool[i])).Add(fresh),
+			Weight:   c.Weights[i],
+			PoolLeft: len(c.Pool[i]) - c.Revealed[i],
+		}
+	}
+	return out
+}
+
+// seen collects what a completed round of bets showed, by objective cell.
+func (c *Contest) seen(s *State, r Round) []stats.Seen {
+	out := make([]stats.Seen, len(c.Pilot))
+	for i, cell := range s.Started.Objective {
+		out[i].Cand = s.outcomes(r, c.Wording, cell)
+		if r.Reveals[i] > 0 {
+			out[i].Base = c.Pool[i][c.Revealed[i] : c.Revealed[i]+r.Reveals[i]]
+		} else {
+			out[i].Base = s.outcomes(r, c.Against, cell)
+		}
+	}
+	return out
+}
+
+// close adds a completed round to the contest.
+func (c *Contest) close(s *State, r Round, p Closed) {
+	if r.Purpose == ForBet {
+		c.closeBet(r, p)
+		return
+	}
+	for i, cell := range s.Started.Objective {
+		c.Own[i] = append(c.Own[i], s.outcomes(r, c.Wording, cell)...)
+		c.Fresh[i] = append(c.Fresh[i], s.outcomes(r, c.Against, cell)...)
+	}
+	for i, cell := range s.Started.Guards {
+		c.GuardOwn[i] = append(c.GuardOwn[i], s.detours(r, c.Wording, cell)...)
+		c.GuardBase[i] = append(c.GuardBase[i], s.detours(r, c.Against, cell)...)
+	}
+}
+
+func (c *Contest) closeBet(r Round, p Closed) {
+	for i, seen := range p.Seen {
+		c.Own[i] = append(c.Own[i], seen.Cand...)
+		c.Revealed[i] += r.Reveals[i]
+		if r.Reveals[i] == 0 {
+			c.Fresh[i] = append(c.Fresh[i], seen.Base...)
+		}
+	}
+	c.Rounds++
+	c.LogE = p.LogE
+	c.Path = append(c.Path, PathPoint{Sessions: c.Sessions, LogE: p.LogE})
+	if p.Assessment != nil {
+		c.Assessment = *p.Assessment
+	}
+}
+
+// E returns the evidence that the wording is better than what it is against.
+func (c *Contest) E() float64 { return math.Exp(c.LogE) }
+
+// Counts returns both arms' counts by objective cell, all reps known.
+func (c *Contest) Counts() (champion, candidate []stats.Count) {
+	for _, cell := range c.cells() {
+		champion = append(champion, cell.Full)
+		candidate = append(candidate, cell.Cand)
+	}
+	return champion, candidate
+}

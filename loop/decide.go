@@ -1,0 +1,196 @@
+package loop
+
+import (
+	"fmt"
+	"math"
+
+	"loopd/harness"
+	"loopd/stats"
+)
+
+// Decision is what a completed round leads to: more bets, guard reps, or a
+// verdict.
+type Decision struct {
+	Verdict Verdict // empty while undecided
+	Reason  Reason
+	Note    string
+	Guards  []harness.Slot // reps the guards ask for before a keep
+}
+
+// Decide looks at a contest after a completed round, in the fixed order:
+// delivery, evidence, guards, futility, limits. It never looks before the
+// first round.
+func Decide(s *State, c *Contest) Decision {
+	if undelivered(s, c) {
+		return Decision{Verdict: Broken, Reason: ByDelivery}
+	}
+	if c.Rounds == 0 {
+		return Decision{}
+	}
+	if unequalInvalid(s, c) {
+		return Decision{Verdict: Broken, Reason: ByInvalidRate}
+	}
+	if stats.Reached(c.LogE, s.Started.Settings.KeepAt) {
+		return guard(s, c)
+	}
+	if c.measured() == 0 {
+		return Decision{Verdict: Inconclusive, Reason: ByNothing}
+	}
+	eta, limit := stats.Limits(c.Share, 1)
+	if stop, harm := c.Assessment.Stop(eta); stop {
+		if harm {
+			return Decision{Verdict: Reject, Reason: ByHarm}
+		}
+		return Decision{Verdict: Reject, Reason: ByFutility}
+	}
+	if c.Sessions >= limit {
+		return Decision{Verdict: Inconclusive, Reason: ByLimit}
+	}
+	return Decision{}
+}
+
+// measured counts the candidate's valid trials.
+func (c *Contest) measured() int {
+	n := 0
+	for _, own := range c.Own {
+		n += len(own)
+	}
+	return n
+}
+
+// Numbers of the rule that a candidate broke the delivery of its own plugin.
+const (
+	brokenEarly   = 3    // undelivered among the first attempts
+	invalidLevel  = 0.01 // two-sided level for unequal invalid rates
+	invalidAtMost = 20   // attempts before the champion's own deliveries are judged
+)
+
+// undelivered says whether the candidate's plugin or hook keeps failing to
+// arrive. It is asked within a round too: there is nothing to wait for.
+func undelivered(s *State, c *Contest) bool {
+	return c.Subject != SubjectGate && s.triesOf(c.Wording).undeliveredEarly >= brokenEarly
+}
+
+// unequalInvalid says whether the candidate's trials are invalid more often
+// than the champion's. Only completed rounds are compared, so that the order in
+// which sessions end does not matter.
+func unequalInvalid(s *State, c *Contest) bool {
+	own, base := s.triesOf(c.Wording), s.triesOf(c.Against)
+	if c.Subject == SubjectGate || own.all == 0 || base.all == 0 || own.invalid*base.all <= base.invalid*own.all {
+		return false
+	}
+	p := stats.FisherTwoSided(stats.Count{Pass: own.invalid, N: own.all}, stats.Count{Pass: base.invalid, N: base.all})
+	return p < invalidLevel
+}
+
+// instrumentBroken says whether the champion itself fails to be delivered too
+// often for anything to be measured with it.
+func instrumentBroken(s *State) string {
+	t := s.triesOf(s.Champion)
+	if t.all < invalidAtMost || t.undelivered*20 <= t.all {
+		return ""
+	}
+	return fmt.Sprintf("the champion's plugin or hook did not arrive in %d of %d sessions", t.undelivered, t.all)
+}
+
+// guard runs only on a candidate that has the evidence for a keep. It asks for
+// reps until every cell and every tier is clear, or one of them vetoes.
+func guard(s *State, c *Contest) Decision {
+	taken := make(map[string]int)
+	var asks []harness.Slot
+	for i, cell := range s.Started.Objective {
+		d := guardCell(s, c, i, cell, taken)
+		if d.Verdict != "" {
+			return d
+		}
+		asks = append(asks, d.Guards...)
+	}
+	for _, tier := range s.tiers() {
+		d := guardTier(s, c, tier, taken)
+		if d.Verdict != "" {
+			return d
+		}
+		asks = append(asks, d.Guards...)
+	}
+	if len(asks) > 0 {
+		return Decision{Guards: asks}
+	}
+	return Decision{Verdict: Keep}
+}
+
+// cellsUnbetMin is how many reps a cell outside the declared targets gets
+// before the collapse guard may clear it.
+const cellsUnbetMin = 2
+
+func guardCell(s *State, c *Contest, i int, cell harness.Cell, taken map[string]int) Decision {
+	counts := c.cells()[i]
+	if c.Weights[i] == 0 && counts.Cand.N < cellsUnbetMin && c.Extra[i] < cellsUnbetMin {
+		return Decision{Guards: s.nextSlots(c.Wording, cell, cellsUnbetMin-c.Extra[i], taken)}
+	}
+	switch action, chance := stats.CollapseGuard().Step(counts.Cand, counts.Full, c.Extra[i]); action {
+	case stats.GuardVeto:
+		return Decision{Verdict: Reject, Reason: ByVeto, Note: fmt.Sprintf("%s fell: chance of a collapse %.2f", cell, chance)}
+	case stats.GuardAsk:
+		return Decision{Guards: s.nextSlots(c.Wording, cell, 1, taken)}
+	case stats.GuardAskBoth:
+		return Decision{Guards: append(s.nextSlots(c.Wording, cell, 1, taken), s.nextSlots(c.Against, cell, 1, taken)...)}
+	}
+	return Decision{}
+}
+
+// guardTier looks at all guard scenarios of a tier as one pooled cell.
+func guardTier(s *State, c *Contest, tier string, taken map[string]int) Decision {
+	var own, base stats.Count
+	var cells []harness.Cell
+	for i, cell := range s.Started.Guards {
+		if cell.Tier != tier {
+			continue
+		}
+		cells = append(cells, cell)
+		own = own.Add(stats.Tally(c.GuardOwn[i]))
+		base = base.Add(stats.Tally(s.Bank.Guard[i])).Add(stats.Tally(c.GuardBase[i]))
+	}
+	if len(cells) == 0 {
+		return Decision{}
+	}
+	asked := c.Detours[tier]
+	if asked == 0 {
+		var first []harness.Slot
+		for _, cell := range cells {
+			first = append(first, s.nextSlots(c.Wording, cell, 1, taken)...)
+		}
+		return Decision{Guards: first}
+	}
+	next := cells[asked%len(cells)]
+	switch action, chance := stats.OverTriggerGuard().Step(own, base, asked-len(cells)); action {
+	case stats.GuardVeto:
+		return Decision{Verdict: Reject, Reason: ByVeto, Note: fmt.Sprintf("%s detours where no record matters: chance of a rise %.2f", tier, chance)}
+	case stats.GuardAsk:
+		return Decision{Guards: s.nextSlots(c.Wording, next, 1, taken)}
+	case stats.GuardAskBoth:
+		return Decision{Guards: append(s.nextSlots(c.Wording, next, 1, taken), s.nextSlots(c.Against, next, 1, taken)...)}
+	}
+	return Decision{}
+}
+
+// tiers lists the tiers of the guard cells in order of first appearance.
+func (s *State) tiers() []string {
+	var out []string
+	seen := make(map[string]bool)
+	for _, c := range s.Started.Guards {
+		if !seen[c.Tier] {
+			seen[c.Tier] = true
+			out = append(out, c.Tier)
+		}
+	}
+	return out
+}
+
+// eValue is the evidence as a number to report, nil when nothing was bet.
+func (c *Contest) eValue() *float64 {
+	if c.Sessions == 0 {
+		return nil
+	}
+	e := math.Exp(c.LogE)
+	return &e
+}

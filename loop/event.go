@@ -1,0 +1,191 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"loopd/candidates"
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/stats"
+)
+
+// Kind names an event in the ledger.
+type Kind string
+
+// The kinds of event, in the order a campaign meets them.
+const (
+	KindStarted   Kind = "campaign.started"
+	KindQueued    Kind = "candidate.queued"
+	KindCommitted Kind = "candidate.committed"
+	KindPlanned   Kind = "round.planned"
+	KindRecorded  Kind = "trial.recorded"
+	KindClosed    Kind = "round.closed"
+	KindDecided   Kind = "verdict.reached"
+	KindPaused    Kind = "campaign.paused"
+	KindResumed   Kind = "campaign.resumed"
+	KindHalted    Kind = "campaign.halted"
+	KindEnded     Kind = "campaign.ended"
+)
+
+// Event is one entry of the ledger: when, and what.
+type Event struct {
+	Time    time.Time
+	Payload Payload
+}
+
+// Payload is the content of an event. The set is closed.
+type Payload interface{ Kind() Kind }
+
+// Started opens a campaign and fixes everything that may not change in it.
+type Started struct {
+	Campaign   string         `json:"campaign"`
+	Plugin     string         `json:"plugin"`
+	Instrument string         `json:"instrument"`
+	Seal       frozen.Digest  `json:"seal"`
+	Start      string         `json:"start"` // commit of the starting wording
+	Base       string         `json:"base"`  // the user's commit it was taken from
+	Agent      string         `json:"agent"`
+	Simulated  bool           `json:"simulated"`
+	Objective  []harness.Cell `json:"objective"`
+	Guards     []harness.Cell `json:"guards"`
+	Settings   Settings       `json:"settings"`
+}
+
+// Queued adds a candidate to the queue.
+type Queued struct {
+	Candidate candidates.Candidate `json:"candidate"`
+}
+
+// Committed says that a candidate passed the lint and which commit holds it.
+type Committed struct {
+	Candidate string `json:"candidate"`
+	Commit    string `json:"commit"`
+	Ref       string `json:"ref"`
+	Parent    string `json:"parent"` // the champion it was applied to
+}
+
+// Planned fixes a round before its first session.
+type Planned struct {
+	Round Round `json:"round"`
+}
+
+// Recorded is one trial that came back, valid or not.
+type Recorded struct {
+	Trial harness.Trial `json:"trial"`
+}
+
+// Closed says what a completed round added. The numbers can be recomputed from
+// the events before it; they are kept so that anyone can check them.
+type Closed struct {
+	Round      int               `json:"round"`
+	Seen       []stats.Seen      `json:"seen,omitempty"`
+	LogE       float64           `json:"log_e"`
+	Assessment *stats.Assessment `json:"assessment,omitempty"`
+}
+
+// Decided is the verdict on a candidate.
+type Decided struct {
+	Candidate string               `json:"candidate"`
+	Verdict   Verdict              `json:"verdict"`
+	Reason    Reason               `json:"reason,omitempty"`
+	EValue    *float64             `json:"e_value"` // nil when no session was run
+	Sessions  int                  `json:"sessions"`
+	Findings  []candidates.Finding `json:"findings,omitempty"` // of the lint
+	Note      string               `json:"note,omitempty"`     // such as the cell a veto rests on
+}
+
+// Paused stops the campaign until something lifts; it continues by itself or
+// with the next run.
+type Paused struct {
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// Resumed ends a pause.
+type Resumed struct{}
+
+// Halted stops the campaign until a person acts.
+type Halted struct {
+	Reason string         `json:"reason"`
+	Deltas []frozen.Delta `json:"deltas,omitempty"`
+}
+
+// Ended closes the campaign.
+type Ended struct {
+	Outcome Outcome `json:"outcome"`
+	Why     string  `json:"why"`
+	// EValue is the gate's, nil when no gate was run.
+	EValue *float64 `json:"e_value"`
+}
+
+// Kind returns the event's name in the ledger.
+func (Started) Kind() Kind { return KindStarted }
+
+// Kind returns the event's name in the ledger.
+func (Queued) Kind() Kind { return KindQueued }
+
+// Kind returns the event's name in the ledger.
+func (Committed) Kind() Kind { return KindCommitted }
+
+// Kind returns the event's name in the ledger.
+func (Planned) Kind() Kind { return KindPlanned }
+
+// Kind returns the event's name in the ledger.
+func (Recorded) Kind() Kind { return KindRecorded }
+
+// Kind returns the event's name in the ledger.
+func (Closed) Kind() Kind { return KindClosed }
+
+// Kind returns the event's name in the ledger.
+func (Decided) Kind() Kind { return KindDecided }
+
+// Kind returns the event's name in the ledger.
+func (Paused) Kind() Kind { return KindPaused }
+
+// Kind returns the event's name in the ledger.
+func (Resumed) Kind() Kind { return KindResumed }
+
+// Kind returns the event's name in the ledger.
+func (Halted) Kind() Kind { return KindHalted }
+
+// Kind returns the event's name in the ledger.
+func (Ended) Kind() Kind { return KindEnded }
+
+// Decode reads a payload back from the ledger.
+func Decode(kind Kind, data []byte) (Payload, error) {
+	switch kind {
+	case KindStarted:
+		return decode[Started](kind, data)
+	case KindQueued:
+		return decode[Queued](kind, data)
+	case KindCommitted:
+		return decode[Committed](kind, data)
+	case KindPlanned:
+		return decode[Planned](kind, data)
+	case KindRecorded:
+		return decode[Recorded](kind, data)
+	case KindClosed:
+		return decode[Closed](kind, data)
+	case KindDecided:
+		return decode[Decided](kind, data)
+	case KindPaused:
+		return decode[Paused](kind, data)
+	case KindResumed:
+		return decode[Resumed](kind, data)
+	case KindHalted:
+		return decode[Halted](kind, data)
+	case KindEnded:
+		return decode[Ended](kind, data)
+	}
+	return nil, fmt.Errorf("decode event: unknown kind %q", kind)
+}
+
+func decode[P Payload](kind Kind, data []byte) (Payload, error) {
+	var p P
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("decode event %s: %w", kind, err)
+	}
+	return p, nil
+}

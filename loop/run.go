@@ -1,0 +1,214 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"loopd/candidates"
+	"loopd/frozen"
+	"loopd/harness"
+)
+
+// Executor runs one spec to its end. It returns an error only when loopd
+// itself could not do its part; whatever happened to the session is in the
+// trial's class.
+type Executor interface {
+	Run(ctx context.Context, spec harness.Spec) (harness.Trial, error)
+}
+
+// Log makes events durable, all of them or none, before it returns.
+type Log interface {
+	Append(ctx context.Context, events ...Event) error
+}
+
+// Preparer lints a candidate on top of the champion and commits it: Committed
+// when it may be tried, Decided when the lint refused it.
+type Preparer interface {
+	Prepare(ctx context.Context, champion string, c candidates.Candidate) (Payload, error)
+}
+
+// Loop drives a campaign. All fields but Observe are required.
+type Loop struct {
+	State    *State
+	Log      Log
+	Executor Executor
+	Preparer Preparer
+	// Verify compares the seal with the files; nil drift means it holds.
+	Verify   func(ctx context.Context) (*frozen.Drift, error)
+	Now      func() time.Time
+	Parallel int
+	// Drain, when closed, lets running sessions end and starts nothing new.
+	Drain <-chan struct{}
+	// Observe is told of every event after it has been applied.
+	Observe func(*State, Event)
+}
+
+// ErrDrained is returned when Drain stopped the loop before the campaign ended.
+var ErrDrained = errors.New("stopped before the campaign ended")
+
+// Run goes on until the campaign ends, pauses or halts; the state says which.
+// It may be called again on a state replayed from the ledger.
+func (l *Loop) Run(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		step := Next(l.State)
+		if step.Idle {
+			return nil
+		}
+		if l.drained() {
+			return ErrDrained
+		}
+		if err := l.take(ctx, step); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *Loop) drained() bool {
+	select {
+	case <-l.Drain:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *Loop) take(ctx context.Context, step Step) error {
+	if step.Sealed || step.Prepare != nil {
+		if halted, err := l.haltOnDrift(ctx); err != nil || halted {
+			return err
+		}
+	}
+	switch {
+	case step.Prepare != nil:
+		p, err := l.Preparer.Prepare(ctx, l.State.Champion, *step.Prepare)
+		if err != nil {
+			return fmt.Errorf("prepare candidate %s: %w", step.Prepare.ID, err)
+		}
+		return l.record(ctx, p)
+	case len(step.Run) > 0:
+		return l.runAll(ctx, step.Run)
+	default:
+		return l.record(ctx, step.Append...)
+	}
+}
+
+// haltOnDrift verifies the seal and halts the campaign when it does not hold.
+func (l *Loop) haltOnDrift(ctx context.Context) (bool, error) {
+	drift, err := l.Verify(ctx)
+	if err != nil {
+		return false, fmt.Errorf("verify seal: %w", err)
+	}
+	if drift == nil {
+		return false, nil
+	}
+	return true, l.record(ctx, Halted{Reason: string(harness.DriftedSeal), Deltas: drift.Deltas})
+}
+
+// record makes payloads durable, then applies them, then tells the observer.
+func (l *Loop) record(ctx context.Context, payloads ...Payload) error {
+	events := make([]Event, len(payloads))
+	for i, p := range payloads {
+		events[i] = Event{Time: l.Now(), Payload: p}
+	}
+	if err := l.Log.Append(ctx, events...); err != nil {
+		return fmt.Errorf("append to ledger: %w", err)
+	}
+	for _, e := range events {
+		if err := l.State.Apply(e); err != nil {
+			return err
+		}
+		if l.Observe != nil {
+			l.Observe(l.State, e)
+		}
+	}
+	return nil
+}
+
+type ran struct {
+	trial harness.Trial
+	err   error
+}
+
+// runAll hands the specs out, Parallel at a time, and records what comes back.
+// A trial that stops the campaign cancels the rest: what was measured beside a
+// drift or a refused login is void.
+func (l *Loop) runAll(ctx context.Context, specs []harness.Spec) error {
+	ctx, cancel := context.WithCancel(ctx)
+	queue := make(chan harness.Spec)
+	results := make(chan ran)
+	var workers sync.WaitGroup
+	for range max(l.Parallel, 1) {
+		workers.Go(func() {
+			for spec := range queue {
+				t, err := l.Executor.Run(ctx, spec)
+				results <- ran{t, err}
+			}
+		})
+	}
+	defer workers.Wait()
+	defer cancel()
+	defer close(queue)
+	return l.collect(ctx, cancel, specs, queue, results)
+}
+
+// collect is the owner's side of runAll: it feeds the queue and records.
+func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []harness.Spec, queue chan<- harness.Spec, results <-chan ran) error {
+	var first error
+	drain := l.Drain
+	for running := 0; running > 0 || len(specs) > 0; {
+		feed, next := queue, harness.Spec{}
+		if len(specs) == 0 {
+			feed = nil
+		} else {
+			next = specs[0]
+		}
+		select {
+		case feed <- next:
+			specs = specs[1:]
+			running++
+		case <-drain:
+			specs, drain = nil, nil
+		case <-ctx.Done():
+			specs = nil
+			if running == 0 {
+				return errors.Join(first, context.Cause(ctx))
+			}
+			first = errors.Join(first, l.settle(ctx, <-results))
+			running--
+		case r := <-results:
+			running--
+			if err := l.settle(ctx, r); err != nil {
+				first = errors.Join(first, err)
+			}
+			if first != nil || l.State.stop != nil || l.abandoned() {
+				specs = nil
+				cancel()
+			}
+		}
+	}
+	return first
+}
+
+// abandoned says whether the round under way has already lost its purpose.
+func (l *Loop) abandoned() bool {
+	c := l.State.Contest
+	return c != nil && undelivered(l.State, c)
+}
+
+// settle records a trial. A session that was cancelled from outside is not
+// recorded: the slot is simply run again.
+func (l *Loop) settle(ctx context.Context, r ran) error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.trial.Class == harness.Cancelled && ctx.Err() != nil {
+		return nil
+	}
+	return l.record(context.WithoutCancel(ctx), Recorded{r.trial})
+}

@@ -1,0 +1,206 @@
+package loop
+
+import (
+	"slices"
+	"time"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/stats"
+)
+
+// State is what the events add up to. It is owned by one goroutine; everything
+// that decides reads it and returns values.
+type State struct {
+	Started  Started
+	Phase    Phase
+	Champion string   // commit of the wording kept
+	Kept     []string // ids of kept candidates, oldest first
+	Progress []*Progress
+	Rounds   []Round
+	Trials   []Run    // in the order they were recorded
+	Contest  *Contest // the comparison under way, nil between two
+	Bank     Bank     // what is known of the champion
+	Paused   *Paused
+	Halted   *Halted
+	Ended    *Ended
+	// StartedAt and ChangedAt are the times of the first and the last event.
+	StartedAt, ChangedAt time.Time
+
+	startPilot []stats.Count
+	open       bool // the last round is not closed yet
+	topUpDue   bool
+	stop       *harness.Trial // the trial whose class stops the campaign
+	slots      map[string]*slot
+	reps       map[string]int
+	attempts   map[string]*tries
+}
+
+// Run is a recorded trial with what it was run for.
+type Run struct {
+	harness.Trial
+	Subject string
+	Purpose Purpose
+}
+
+// Progress is one candidate's way through the campaign.
+type Progress struct {
+	Candidate candidates.Candidate
+	Commit    string
+	Ref       string
+	Parent    string
+	Decided   *Decided
+	DecidedAt time.Time
+	// Contest keeps the numbers of the comparison after the verdict.
+	Contest *Contest
+}
+
+// Bank is what earlier rounds showed of the champion: Pilot is visible to the
+// bets from the start, Pool is revealed rep by rep to each candidate in its own
+// order. Both are by objective cell; Guard is "no detour" by guard cell.
+type Bank struct {
+	Pilot []stats.Count
+	Pool  [][]bool
+	Guard [][]bool
+}
+
+// Contest is a comparison under way: a candidate against the champion, or at
+// the gate the champion against the start.
+type Contest struct {
+	Subject  string
+	Wording  string // the arm that must be better
+	Against  string
+	Weights  []float64
+	Pilot    []stats.Count
+	Pool     [][]bool // in this contest's own order
+	Revealed []int
+	Fresh    [][]bool // the champion's reps run for this contest
+	Own      [][]bool // the candidate's reps
+	// GuardOwn and GuardBase are "no detour" outcomes by guard cell.
+	GuardOwn, GuardBase [][]bool
+	// Extra counts guard reps asked for, by objective cell; Detours by tier.
+	Extra      []int
+	Detours    map[string]int
+	Share      int // sessions left per candidate left when it began
+	Rounds     int // completed rounds of bets
+	Sessions   int // attempts of both arms
+	LogE       float64
+	Path       []PathPoint
+	Assessment stats.Assessment
+}
+
+// PathPoint is the evidence after one completed round.
+type PathPoint struct {
+	Sessions int     `json:"sessions"`
+	LogE     float64 `json:"log_e"`
+}
+
+// slot is what has come of one slot so far.
+type slot struct {
+	attempts int // charged to the retry cap
+	resolved bool
+	valid    bool
+	pass     bool
+	noDetour bool
+}
+
+// tries counts the attempts under one wording.
+type tries struct{ all, invalid, undelivered, undeliveredEarly int }
+
+// earlyAttempts is how many first attempts decide whether a wording's plugin
+// or hook is broken.
+const earlyAttempts = 5
+
+// NewState returns the state before any event.
+func NewState() *State {
+	return &State{
+		Phase: Preflight, slots: make(map[string]*slot), reps: make(map[string]int), attempts: make(map[string]*tries),
+	}
+}
+
+// Sessions counts the sessions used, every attempt included.
+func (s *State) Sessions() int { return len(s.Trials) }
+
+// Find returns the progress of a candidate, or nil.
+func (s *State) Find(id string) *Progress {
+	i := slices.IndexFunc(s.Progress, func(p *Progress) bool { return p.Candidate.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.Progress[i]
+}
+
+// Waiting returns the candidates without a verdict, in queue order.
+func (s *State) Waiting() []candidates.Candidate {
+	var out []candidates.Candidate
+	for _, p := range s.Progress {
+		if p.Decided == nil {
+			out = append(out, p.Candidate)
+		}
+	}
+	return out
+}
+
+// searchLeft is how many sessions the search may still use.
+func (s *State) searchLeft() int {
+	set := s.Started.Settings
+	return set.Budget - set.gateReserve() - s.Sessions()
+}
+
+// candidatesLeft is how many candidates the rest of the search budget is
+// shared among, the one under way included.
+func (s *State) candidatesLeft() int {
+	decided := 0
+	for _, p := range s.Progress {
+		if p.Decided != nil {
+			decided++
+		}
+	}
+	return max(s.Started.Settings.MaxCandidates-decided, 1)
+}
+
+// CandidateOf names the candidate a wording came from, or start.
+func (s *State) CandidateOf(commit string) string {
+	for _, p := range s.Progress {
+		if p.Commit == commit {
+			return p.Candidate.ID
+		}
+	}
+	return SubjectStart
+}
+
+// round returns the open round, or nil.
+func (s *State) round() *Round {
+	if !s.open {
+		return nil
+	}
+	return &s.Rounds[len(s.Rounds)-1]
+}
+
+// slotOf returns the slot's record, making it on first use.
+func (s *State) slotOf(sl harness.Slot) *slot {
+	key := sl.Key()
+	if s.slots[key] == nil {
+		s.slots[key] = &slot{}
+	}
+	return s.slots[key]
+}
+
+func (s *State) triesOf(wording string) *tries {
+	if s.attempts[wording] == nil {
+		s.attempts[wording] = &tries{}
+	}
+	return s.attempts[wording]
+}
+
+// nextSlots gives the next n repetitions of a cell under a wording. taken
+// carries the numbers given out earlier in the same plan.
+func (s *State) nextSlots(wording string, cell harness.Cell, n int, taken map[string]int) []harness.Slot {
+	key := wording + " " + cell.String()
+	out := make([]harness.Slot, n)
+	for i := range n {
+		taken[key]++
+		out[i] = harness.Slot{Wording: wording, Cell: cell, Rep: s.reps[key] + taken[key]}
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"znkr.io/diff/textdiff"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/loop"
+	"loopd/stats"
+)
+
+// Candidate is the report of one candidate, verdict first.
+type Candidate struct {
+	Version   int                  `json:"version"`
+	Harness   harness.Kind         `json:"harness"`
+	Campaign  string               `json:"campaign"`
+	Simulated bool                 `json:"simulated"`
+	Summary                        // id, source, rationale, verdict, reason, sessions, e_value, ref
+	Note      string               `json:"note,omitempty"`
+	Author    string               `json:"author,omitempty"`
+	Commit    string               `json:"commit,omitempty"`
+	Parent    string               `json:"parent,omitempty"`
+	Targets   []string             `json:"targets,omitempty"`
+	Findings  []candidates.Finding `json:"findings,omitempty"`
+	Cells     []Cell               `json:"cells"`
+	Guards    []Cell               `json:"guards,omitempty"`
+	Cost      Cost                 `json:"cost"`
+	Invalid   []Invalid            `json:"invalid"`
+	Path      []loop.PathPoint     `json:"path"`
+	Diff      string               `json:"diff,omitempty"` // unified, of the Surface
+}
+
+// Texts is the Surface of one wording: its text by path in the plugin.
+type Texts map[string]string
+
+// BuildCandidate makes the report of one candidate. The texts are the Surface
+// of the champion it was tried against and its own; both may be nil where the
+// lint refused it.
+func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, bool) {
+	p := s.Find(id)
+	if p == nil {
+		return Candidate{}, false
+	}
+	c := Candidate{
+		Version: Version, Harness: harness.Unprompted, Campaign: s.Started.Campaign, Simulated: s.Started.Simulated,
+		Summary: summary(p), Author: p.Candidate.Author, Commit: p.Commit, Parent: p.Parent, Targets: p.Candidate.Targets,
+		Cells: []Cell{}, Invalid: []Invalid{}, Path: []loop.PathPoint{}, Diff: diff(before, after),
+	}
+	if p.Decided != nil {
+		c.Note, c.Findings = p.Decided.Note, p.Decided.Findings
+	}
+	if p.Contest != nil {
+		c.Cells, c.Guards = contestCells(s, p.Contest)
+		c.Path = p.Contest.Path
+	}
+	c.Cost = costOf(slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))
+	for _, inv := range invalidOf(s) {
+		if inv.Wording == id {
+			c.Invalid = append(c.Invalid, inv)
+		}
+	}
+	return c, true
+}
+
+func contestCells(s *loop.State, c *loop.Contest) (cells, guards []Cell) {
+	base, own := c.Counts()
+	for i, cell := range s.Started.Objective {
+		cells = append(cells, Cell{
+			Name: cell.String(), Champion: rate("champion", base[i]), Candidate: rate("candidate", own[i]), Target: c.Weights[i] > 0,
+		})
+	}
+	for i, cell := range s.Started.Guards {
+		guards = append(guards, Cell{
+			Name: cell.String(), Champion: rate("champion", stats.Tally(c.GuardBase[i])), Candidate: rate("candidate", stats.Tally(c.GuardOwn[i])),
+		})
+	}
+	return cells, guards
+}
+
+// diff renders the wording change of all files as one unified diff.
+func diff(before, after Texts) string {
+	var b strings.Builder
+	paths := make([]string, 0, len(after))
+	for p := range after {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	for _, p := range paths {
+		if before[p] == after[p] {
+			continue
+		}
+		b.WriteString("--- a/" + p + "\n+++ b/" + p + "\n")
+		b.WriteString(textdiff.Unified(before[p], after[p]))
+	}
+	return b.String()
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+	"time"
+)
+
+//go:embed campaign.md.tmpl candidate.md.tmpl
+var templates embed.FS
+
+// Markdown renders the campaign report for people.
+func (c Campaign) Markdown() []byte { return render("campaign.md.tmpl", c) }
+
+// Markdown renders the candidate report for people.
+func (c Candidate) Markdown() []byte { return render("candidate.md.tmpl", c) }
+
+// render executes a template of this package over one of its own types, so a
+// failure is a mistake in the template and shows in every test.
+func render(name string, data any) []byte {
+	t := template.Must(template.New(name).Funcs(template.FuncMap{
+		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
+		"fence": fence, "verdict": verdictText, "sessions": plural,
+	}).ParseFS(templates, name))
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		panic(fmt.Sprintf("render %s: %v", name, err))
+	}
+	return b.Bytes()
+}
+
+// rateText prints k/n with its interval.
+func rateText(r Rate) string {
+	if r.N == 0 {
+		return "not run"
+	}
+	return fmt.Sprintf("%d/%d [%.2f, %.2f]", r.K, r.N, r.CI.Low, r.CI.High)
+}
+
+func evidence(v *float64) string {
+	if v == nil {
+		return "none"
+	}
+	return number(*v)
+}
+
+func usd(c Cost) string {
+	text := fmt.Sprintf("%.4f USD at list price", c.USD)
+	if c.Unreported > 0 {
+		text += fmt.Sprintf(", not reported by %d sessions", c.Unreported)
+	}
+	return text
+}
+
+// tableCell keeps free text inside one cell of a Markdown table.
+func tableCell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;").Replace(text)
+}
+
+func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+// fence returns a code fence longer than any run of backticks in the text.
+func fence(text string) string {
+	longest, run := 2, 0
+	for _, r := range text {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+func verdictText(s Summary) string {
+	switch {
+	case s.Verdict == "":
+		return "no verdict yet"
+	case s.Reason != "":
+		return fmt.Sprintf("%s (%s)", s.Verdict, s.Reason)
+	default:
+		return string(s.Verdict)
+	}
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}
+
+func names(list []string) string { return strings.Join(list, ", ") }

@@ -1,0 +1,298 @@
+// Package report turns the state of a campaign into what people and programs
+// read: one report for the campaign, one per candidate, results.tsv and
+// loop-results.tsv, as JSON and Markdown.
+//
+// It decides nothing and reads nothing: every function takes a state and
+// returns values or bytes, so that a projection which was deleted is rebuilt to
+// the same bytes. Task text cannot appear, for no type here can hold it. Rates
+// are always k/n with an interval, never a bare percentage.
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"loopd/harness"
+	"loopd/loop"
+	"loopd/stats"
+)
+
+// Version is the version of the JSON shapes of this package.
+const Version = 1
+
+// Campaign is the report of a campaign.
+type Campaign struct {
+	Version    int          `json:"version"`
+	Harness    harness.Kind `json:"harness"`
+	ID         string       `json:"campaign"`
+	Plugin     string       `json:"plugin"`
+	Simulated  bool         `json:"simulated"`
+	Agent      string       `json:"agent"`
+	Phase      loop.Phase   `json:"phase"`
+	Outcome    loop.Outcome `json:"outcome,omitempty"`
+	Why        string       `json:"why,omitempty"`
+	Headline   string       `json:"headline"`
+	Promise    string       `json:"promise"`
+	GateE      *float64     `json:"gate_e"`
+	Instrument string       `json:"instrument"`
+	Seal       string       `json:"seal"`
+	Start      string       `json:"start"`
+	Champion   string       `json:"champion"`
+	Kept       []string     `json:"kept"`
+	StartedAt  time.Time    `json:"started_at"`
+	ChangedAt  time.Time    `json:"changed_at"`
+	Sessions   int          `json:"sessions"`
+	Budget     int          `json:"budget"`
+	Cost       Cost         `json:"cost"`
+	Cells      []Cell       `json:"cells"` // start's pilot and pool against the champion's reps at the gate
+	Guards     []Rate       `json:"guards"`
+	Candidates []Summary    `json:"candidates"`
+	Invalid    []Invalid    `json:"invalid"`
+	Warnings   []string     `json:"warnings"`
+	Drift      []Drifted    `json:"drift,omitempty"`
+}
+
+// Drifted is a path of the seal that changed, with what was sealed and what is
+// there now.
+type Drifted struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"`
+	Old  string `json:"old"`
+	New  string `json:"new"`
+}
+
+// Cost is list price and tokens, and how many sessions reported none.
+type Cost struct {
+	USD         float64 `json:"usd"`
+	Unreported  int     `json:"unreported"`
+	InputTokens int     `json:"input_tokens"`
+	OutputToken int     `json:"output_tokens"`
+	Seconds     float64 `json:"seconds"`
+}
+
+// Rate is k/n with its 95 % Wilson interval.
+type Rate struct {
+	Name string         `json:"name"`
+	K    int            `json:"k"`
+	N    int            `json:"n"`
+	CI   stats.Interval `json:"ci95"`
+}
+
+// Cell compares the two arms in one objective cell.
+type Cell struct {
+	Name      string `json:"cell"`
+	Champion  Rate   `json:"champion"`
+	Candidate Rate   `json:"candidate"`
+	Target    bool   `json:"target"`
+}
+
+// Summary is one line about a candidate.
+type Summary struct {
+	ID        string       `json:"id"`
+	Source    string       `json:"source"`
+	Rationale string       `json:"rationale,omitempty"`
+	Verdict   loop.Verdict `json:"verdict,omitempty"`
+	Reason    loop.Reason  `json:"reason,omitempty"`
+	Sessions  int          `json:"sessions"`
+	EValue    *float64     `json:"e_value"`
+	Ref       string       `json:"ref,omitempty"`
+}
+
+// Invalid counts trials of one class under one wording.
+type Invalid struct {
+	Wording string        `json:"wording"` // start or a candidate id
+	Class   harness.Class `json:"class"`
+	Count   int           `json:"count"`
+	Of      int           `json:"of"` // all attempts under that wording
+}
+
+// Build makes the campaign report from the state.
+func Build(s *loop.State) Campaign {
+	c := Campaign{
+		Version: Version, Harness: harness.Unprompted, ID: s.Started.Campaign, Plugin: s.Started.Plugin,
+		Simulated: s.Started.Simulated, Agent: s.Started.Agent, Phase: s.Phase, Instrument: s.Started.Instrument,
+		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
+		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Started.Settings.Budget,
+		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
+	}
+	c.Cells, c.Guards = campaignCells(s)
+	for _, p := range s.Progress {
+		c.Candidates = append(c.Candidates, summary(p))
+	}
+	if s.Ended != nil {
+		c.Outcome, c.Why, c.GateE = s.Ended.Outcome, s.Ended.Why, s.Ended.EValue
+	}
+	if s.Halted != nil {
+		for _, d := range s.Halted.Deltas {
+			c.Drift = append(c.Drift, Drifted{Path: d.Path, Kind: string(d.Kind), Old: d.Old, New: d.New})
+		}
+	}
+	c.Headline = headline(s)
+	return c
+}
+
+func summary(p *loop.Progress) Summary {
+	out := Summary{ID: p.Candidate.ID, Source: string(p.Candidate.Source), Rationale: p.Candidate.Rationale, Ref: p.Ref}
+	if p.Contest != nil {
+		out.Sessions = p.Contest.Sessions
+	}
+	if d := p.Decided; d != nil {
+		out.Verdict, out.Reason, out.Sessions, out.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
+	}
+	return out
+}
+
+// headline is the one sentence on top, the verdict first.
+func headline(s *loop.State) string {
+	switch {
+	case s.Halted != nil:
+		return "halted: " + s.Halted.Reason
+	case s.Ended != nil:
+		return endHeadline(s)
+	case s.Paused != nil:
+		return "paused: " + s.Paused.Reason
+	default:
+		return fmt.Sprintf("under way: %s, %d of %d sessions used", s.Phase, s.Sessions(), s.Started.Settings.Budget)
+	}
+}
+
+func endHeadline(s *loop.State) string {
+	switch s.Ended.Outcome {
+	case loop.Promoted:
+		return fmt.Sprintf("promoted: %s, E = %s at the gate", names(s.Kept), number(*s.Ended.EValue))
+	case loop.Unconfirmed:
+		e := 1.0
+		if s.Ended.EValue != nil {
+			e = *s.Ended.EValue
+		}
+		return fmt.Sprintf("unconfirmed: %s kept, the gate reached E = %s of %s", names(s.Kept), number(e), number(s.Started.Settings.PromoteAt))
+	case loop.NothingMeasured:
+		return "nothing measured: " + s.Ended.Why
+	default:
+		return "no change: " + s.Ended.Why
+	}
+}
+
+// promise states the error rate of the procedure in fixed words.
+func promise(s *loop.State) string {
+	return fmt.Sprintf("If no tried wording were truly better on the stated cells, this campaign would still have promoted one at most 1 time in %s.",
+		number(s.Started.Settings.PromoteAt))
+}
+
+func costOf(trials []loop.Run) Cost {
+	var c Cost
+	for _, t := range trials {
+		if t.CostUSD == nil {
+			c.Unreported++
+		} else {
+			c.USD += *t.CostUSD
+		}
+		c.InputTokens += t.Usage.Input + t.Usage.CacheRead + t.Usage.CacheWrite
+		c.OutputToken += t.Usage.Output
+		c.Seconds += t.Seconds
+	}
+	c.USD = math.Round(c.USD*1e6) / 1e6
+	c.Seconds = math.Round(c.Seconds*1e3) / 1e3
+	return c
+}
+
+// invalidOf lists what was invalid, by wording and class, in queue order.
+func invalidOf(s *loop.State) []Invalid {
+	type key struct {
+		wording string
+		class   harness.Class
+	}
+	counts, all := make(map[key]int), make(map[string]int)
+	for _, t := range s.Trials {
+		name := s.CandidateOf(t.Spec.Slot.Wording)
+		all[name]++
+		if t.Class != harness.Valid {
+			counts[key{name, t.Class}]++
+		}
+	}
+	out := []Invalid{}
+	for _, name := range append([]string{loop.SubjectStart}, ids(s)...) {
+		for _, class := range harness.Classes() {
+			if n := counts[key{name, class}]; n > 0 {
+				out = append(out, Invalid{Wording: name, Class: class, Count: n, Of: all[name]})
+			}
+		}
+	}
+	return out
+}
+
+func ids(s *loop.State) []string {
+	var out []string
+	for _, p := range s.Progress {
+		out = append(out, p.Candidate.ID)
+	}
+	return out
+}
+
+// unequalInvalid is the difference in invalid shares, in points of 1, that is
+// worth a warning even where no test speaks.
+const unequalInvalid = 0.02
+
+func warningsOf(s *loop.State) []string {
+	out := []string{}
+	share := make(map[string][2]int)
+	for _, t := range s.Trials {
+		name := s.CandidateOf(t.Spec.Slot.Wording)
+		n := share[name]
+		n[1]++
+		if t.Class != harness.Valid {
+			n[0]++
+		}
+		share[name] = n
+	}
+	base := share[loop.SubjectStart]
+	for _, id := range ids(s) {
+		own := share[id]
+		if base[1] == 0 || own[1] == 0 {
+			continue
+		}
+		if d := float64(own[0])/float64(own[1]) - float64(base[0])/float64(base[1]); math.Abs(d) > unequalInvalid {
+			out = append(out, fmt.Sprintf("%s: %d/%d sessions invalid, the start's %d/%d: unequal arms", id, own[0], own[1], base[0], base[1]))
+		}
+	}
+	if s.Started.Simulated {
+		out = append(out, "simulated: the model behind these numbers is a program")
+	}
+	return out
+}
+
+// rate makes a Rate from a count.
+func rate(name string, c stats.Count) Rate {
+	return Rate{Name: name, K: c.Pass, N: c.N, CI: stats.Wilson(c, 0.95)}
+}
+
+// campaignCells lists what is known of start and champion in each cell, all
+// valid reps of the campaign pooled by wording.
+func campaignCells(s *loop.State) ([]Cell, []Rate) {
+	counts := make(map[string]stats.Count)
+	for _, t := range s.Trials {
+		if t.Class != harness.Valid {
+			continue
+		}
+		key := t.Spec.Slot.Wording + " " + t.Spec.Slot.Cell.String()
+		n := stats.Count{N: 1}
+		if t.Passed() {
+			n.Pass = 1
+		}
+		counts[key] = counts[key].Add(n)
+	}
+	of := func(wording string, c harness.Cell) stats.Count { return counts[wording+" "+c.String()] }
+	var cells []Cell
+	for _, c := range s.Started.Objective {
+		cells = append(cells, Cell{
+			Name: c.String(), Champion: rate("start", of(s.Started.Start, c)), Candidate: rate("champion", of(s.Champion, c)), Target: true,
+		})
+	}
+	var guards []Rate
+	for _, c := range s.Started.Guards {
+		guards = append(guards, rate(c.String(), of(s.Champion, c)))
+	}
+	return cells, guards
+}
