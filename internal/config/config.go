@@ -1,0 +1,267 @@
+// Package config reads the settings of a plugin's loopd.yaml and says where
+// each one came from. It is the only importer of viper.
+//
+// It validates and resolves paths; it opens nothing else. Unknown keys, weak
+// types and durations without a unit are errors that name file and key, because
+// a night spent under a mistyped setting is lost. Order of precedence: the
+// environment (LOOPD_<KEY>), the file, the default.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/viper"
+)
+
+// FileName is the name of the settings file in a plugin's repository.
+const FileName = "loopd.yaml"
+
+// Bundled is the value of suite that means the suite inside the program.
+const Bundled = "bundled"
+
+// Config is the settings in force. Paths are absolute after Load.
+type Config struct {
+	Plugin        string   `mapstructure:"plugin"`         // directory with .claude-plugin/plugin.json
+	Suite         string   `mapstructure:"suite"`          // directory of the suite, or bundled
+	State         string   `mapstructure:"state"`          // state directory; empty for the default
+	Agent         string   `mapstructure:"agent"`          // agent CLI, a name on PATH or a path
+	Judge         string   `mapstructure:"judge"`          // command that answers YES or NO; empty for none
+	Parallel      int      `mapstructure:"parallel"`       // sessions side by side
+	Sessions      int      `mapstructure:"sessions"`       // budget of a campaign; 0 asks for a flag
+	MaxCandidates int      `mapstructure:"max_candidates"` // the budget is shared among so many
+	Scenarios     []string `mapstructure:"scenarios"`      // ids to run; empty for all
+	Tiers         []string `mapstructure:"tiers"`          // names to run; empty for all
+}
+
+// Origin says where a setting came from.
+type Origin string
+
+// The origins of a setting.
+const (
+	FromDefault Origin = "default"
+	FromFile    Origin = "file"
+	FromEnv     Origin = "environment"
+)
+
+// Setting is one setting as it is in force.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Origin Origin `json:"origin"`
+	Where  string `json:"where,omitempty"` // file or variable
+}
+
+// Loaded is what Load found: the settings and their origins.
+type Loaded struct {
+	Config   Config
+	File     string // path read, empty when there was none
+	Settings []Setting
+}
+
+// NotFoundError says that there is no settings file.
+type NotFoundError struct{ Dir string }
+
+// Error names the directory.
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("read settings: no %s in %s", FileName, e.Dir)
+}
+
+func defaults() map[string]any {
+	return map[string]any{
+		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
+		"max_candidates": 60, "scenarios": []string{}, "tiers": []string{},
+	}
+}
+
+// Load reads path, or loopd.yaml in dir when path is empty. The environment is
+// given as os.Environ gives it.
+func Load(dir, path string, environ []string) (Loaded, error) {
+	if path == "" {
+		path = filepath.Join(dir, FileName)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("read settings: %w", err)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return Loaded{}, &NotFoundError{Dir: filepath.Dir(path)}
+	}
+	file, err := readFile(path)
+	if err != nil {
+		return Loaded{}, err
+	}
+	out := Loaded{File: path}
+	if err := out.merge(file, environ); err != nil {
+		return Loaded{}, fmt.Errorf("read settings %s: %w", path, err)
+	}
+	out.Config.resolve(filepath.Dir(path))
+	if err := out.Config.validate(); err != nil {
+		return Loaded{}, fmt.Errorf("read settings %s: %w", path, err)
+	}
+	return out, nil
+}
+
+// readFile parses the file with viper. Map keys are compared in lower case by
+// viper, so ids are values of lists here, never keys.
+func readFile(path string) (map[string]any, error) {
+	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
+	v.SetConfigFile(path)
+	v.SetConfigType("yaml")
+	if err := v.ReadInConfig(); err != nil {
+		return nil, fmt.Errorf("read settings %s: %w", path, err)
+	}
+	return v.AllSettings(), nil
+}
+
+// merge lays file and environment over the defaults and notes the origins.
+func (l *Loaded) merge(file map[string]any, environ []string) error {
+	values := defaults()
+	for key := range file {
+		if _, ok := values[key]; !ok {
+			return fmt.Errorf("%s: unknown key%s", key, suggestion(key))
+		}
+	}
+	for _, key := range Keys() {
+		s := Setting{Key: key, Value: values[key], Origin: FromDefault}
+		if v, ok := file[key]; ok {
+			s.Value, s.Origin, s.Where = v, FromFile, l.File
+		}
+		name := "LOOPD_" + strings.ToUpper(key)
+		if v, ok := lookup(environ, name); ok {
+			s.Value, s.Origin, s.Where = fromEnv(values[key], v), FromEnv, name
+		}
+		values[key] = s.Value
+		l.Settings = append(l.Settings, s)
+	}
+	return decode(values, &l.Config)
+}
+
+// decode fills the struct without any coercion but that of numbers given in
+// the environment.
+func decode(values map[string]any, into *Config) error {
+	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: envNumber,
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.Decode(values); err != nil {
+		return fmt.Errorf("%s", strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	return nil
+}
+
+// envText marks a value that came as text because variables have no types.
+type envText string
+
+func fromEnv(def any, value string) any {
+	switch def.(type) {
+	case []string:
+		return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	case string:
+		return value
+	default:
+		return envText(value)
+	}
+}
+
+func envNumber(from, to reflect.Type, value any) (any, error) {
+	if from != reflect.TypeFor[envText]() || to.Kind() != reflect.Int {
+		return value, nil
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(value.(envText)), "%d", &n); err != nil {
+		return nil, fmt.Errorf("%q is not a number", value)
+	}
+	return n, nil
+}
+
+func lookup(environ []string, name string) (string, bool) {
+	for _, e := range environ {
+		if v, ok := strings.CutPrefix(e, name+"="); ok && v != "" {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Keys lists the known keys in order.
+func Keys() []string {
+	var keys []string
+	for k := range defaults() {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// suggestion names the known key that shares the longest start.
+func suggestion(key string) string {
+	best, length := "", 2
+	for _, k := range Keys() {
+		n := 0
+		for n < min(len(k), len(key)) && k[n] == key[n] {
+			n++
+		}
+		if n > length {
+			best, length = k, n
+		}
+	}
+	if best == "" {
+		return ", known are " + strings.Join(Keys(), ", ")
+	}
+	return ", did you mean " + best + "?"
+}
+
+func (c *Config) resolve(dir string) {
+	for _, p := range []*string{&c.Plugin, &c.State} {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+	if c.Suite != Bundled && !filepath.IsAbs(c.Suite) {
+		c.Suite = filepath.Join(dir, c.Suite)
+	}
+	if strings.ContainsRune(c.Agent, filepath.Separator) && !filepath.IsAbs(c.Agent) {
+		c.Agent = filepath.Join(dir, c.Agent)
+	}
+}
+
+func (c Config) validate() error {
+	var errs []error
+	if c.Parallel < 1 || c.Parallel > 64 {
+		errs = append(errs, fmt.Errorf("parallel: %d is not within 1 to 64", c.Parallel))
+	}
+	if c.Sessions < 0 {
+		errs = append(errs, fmt.Errorf("sessions: %d is below 0", c.Sessions))
+	}
+	if c.MaxCandidates < 1 {
+		errs = append(errs, fmt.Errorf("max_candidates: %d is below 1", c.MaxCandidates))
+	}
+	if c.Agent == "" {
+		errs = append(errs, errors.New("agent: empty"))
+	}
+	return errors.Join(errs...)
+}
+
+// Template is the text of a new settings file. It teaches what may be set.
+const Template = `# Settings of loopd for this plugin. Every key may also be given in the
+# environment as LOOPD_<KEY>. "loopd config" prints what is in force.
+
+plugin: %s        # directory with .claude-plugin/plugin.json
+suite: %s         # what measures: a sealed directory, or "bundled"
+agent: claude     # the agent CLI: a name on PATH, or a path
+parallel: 2       # sessions side by side
+# sessions: 400   # budget of a campaign; "loopd run --sessions N" overrides it
+# judge: "./judge.sh"   # answers YES or NO where no file settles a scenario
+# tiers: [haiku, sonnet]
+# scenarios: [W1, R1]
+`

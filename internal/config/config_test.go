@@ -1,0 +1,90 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestLoad(t *testing.T) {
+	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\n")
+	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Plugin: filepath.Join(dir, "sub"), Suite: filepath.Join(dir, "loopd-suite"), Agent: filepath.Join(dir, "tools/agent"),
+		Parallel: 3, Sessions: 120, MaxCandidates: 60, Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
+	}
+	if d := cmp.Diff(want, got.Config); d != "" {
+		t.Error(d)
+	}
+	origins := make(map[string]Origin)
+	for _, s := range got.Settings {
+		origins[s.Key] = s.Origin
+	}
+	for key, want := range map[string]Origin{"parallel": FromFile, "sessions": FromEnv, "judge": FromDefault, "tiers": FromEnv} {
+		if origins[key] != want {
+			t.Errorf("%s comes from %s, want %s", key, origins[key], want)
+		}
+	}
+}
+
+func TestLoadNamesTheDamage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text, want string
+		env        []string
+	}{
+		"unknown key":       {"paralel: 3\n", "paralel: unknown key, did you mean parallel?", nil},
+		"unknown, no match": {"zzz: 3\n", "known are agent", nil},
+		"text for number":   {"parallel: \"3\"\n", "parallel", nil},
+		"number for text":   {"agent: 3\n", "agent", nil},
+		"out of range":      {"parallel: 0\n", "parallel: 0", nil},
+		"negative":          {"sessions: -1\n", "sessions", nil},
+		"no yaml":           {"plugin: [\n", FileName, nil},
+		"env not a number":  {"plugin: .\n", "not a number", []string{"LOOPD_PARALLEL=many"}},
+		"list expected":     {"tiers: {haiku: 1}\n", "tiers", nil},
+	} {
+		dir := write(t, tc.text)
+		_, err := Load(dir, "", tc.env)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), FileName) {
+			t.Errorf("%s: error %v does not name %s and %q", name, err, FileName, tc.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error is not one line: %q", name, err)
+		}
+	}
+}
+
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Load(dir, "", nil)
+	if nf, ok := errors.AsType[*NotFoundError](err); !ok || nf.Dir != dir {
+		t.Errorf("got %v, want NotFoundError of %s", err, dir)
+	}
+}
+
+func TestTemplateLoads(t *testing.T) {
+	dir := write(t, fmt.Sprintf(Template, ".", Bundled))
+	got, err := Load(dir, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Config.Plugin != dir || got.Config.Suite != Bundled || got.Config.Parallel != 2 {
+		t.Errorf("got %+v", got.Config)
+	}
+}

@@ -1,0 +1,271 @@
+package plugins_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"loopd/plugins"
+)
+
+// materialise writes the embedded plugin with its modes, as a session gets it.
+func materialise(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	err := fs.WalkDir(plugins.FS(), "os-adr", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		dest := filepath.Join(root, filepath.FromSlash(name))
+		if d.IsDir() {
+			return os.MkdirAll(dest, 0o755)
+		}
+		data, err := fs.ReadFile(plugins.FS(), name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(dest, data, plugins.Mode(name))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, "os-adr")
+}
+
+// project is a directory to run the plugin's programs in.
+type project struct {
+	t      *testing.T
+	plugin string
+	dir    string
+}
+
+// newProject returns a project whose records were started by adr-init.
+func newProject(t *testing.T) project {
+	t.Helper()
+	p := project{t: t, plugin: materialise(t), dir: t.TempDir()}
+	p.ok("", "adr-init")
+	return p
+}
+
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// run starts a program of the plugin by its name, under the plain C locale.
+func (p project) run(stdin, name string, args ...string) result {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), filepath.Join(p.plugin, "bin", name), args...)
+	cmd.Dir = p.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "ADR_DATE=2031-05-28"}
+	return finish(p.t, cmd, stdin)
+}
+
+func finish(t *testing.T, cmd *exec.Cmd, stdin string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// ok runs a program that must succeed without a word on stderr.
+func (p project) ok(stdin, name string, args ...string) string {
+	p.t.Helper()
+	r := p.run(stdin, name, args...)
+	if r.code != 0 || r.stderr != "" {
+		p.t.Fatalf("%s %q: exit %d, stderr %q", name, args, r.code, r.stderr)
+	}
+	return r.stdout
+}
+
+func (p project) read(name string) string {
+	p.t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (p project) write(name, content string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(content), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// snapshot returns every file of the project with its content.
+func (p project) snapshot() map[string]string {
+	p.t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(p.dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(p.dir, name)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			files[rel+"/"] = ""
+			return nil
+		}
+		files[rel] = p.read(rel)
+		return nil
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return files
+}
+
+// frontMatter decodes the YAML between the first two --- lines into v.
+func frontMatter(t *testing.T, text string, v any) {
+	t.Helper()
+	rest, ok := strings.CutPrefix(text, "---\n")
+	front, _, closed := strings.Cut(rest, "\n---\n")
+	if !ok || !closed {
+		t.Fatalf("no front matter in %q", text)
+	}
+	if err := yaml.UnmarshalWithOptions([]byte(front), v, yaml.Strict()); err != nil {
+		t.Fatalf("front matter: %v", err)
+	}
+}
+
+func pluginFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := fs.WalkDir(plugins.FS(), "os-adr", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(plugins.FS(), name)
+		files[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("the plugin has no files")
+	}
+	return files
+}
+
+func TestModeMakesExactlyTheProgramsExecutable(t *testing.T) {
+	t.Parallel()
+	programs := 0
+	for name, text := range pluginFiles(t) {
+		want := fs.FileMode(0o644)
+		if strings.HasPrefix(text, "#!") {
+			want = 0o755
+			programs++
+		}
+		if got := plugins.Mode(name); got != want {
+			t.Errorf("Mode(%s): got %v, want %v", name, got, want)
+		}
+	}
+	if programs != 5 {
+		t.Errorf("programs: got %d, want 5", programs)
+	}
+}
+
+func TestProgramsAreSyntacticallyPosix(t *testing.T) {
+	t.Parallel()
+	parser := syntax.NewParser(syntax.Variant(syntax.LangPOSIX))
+	for name, text := range pluginFiles(t) {
+		if plugins.Mode(name) != 0o755 && path.Ext(name) != ".sh" {
+			continue
+		}
+		if _, err := parser.Parse(strings.NewReader(text), name); err != nil {
+			t.Error(err)
+		}
+		for _, word := range []string{"local ", "echo -", "function ", "$RANDOM", "pipefail", "jq ", "python"} {
+			for line := range strings.SplitSeq(text, "\n") {
+				isAwk := strings.Contains(line, "(") && word == "function "
+				if strings.HasPrefix(strings.TrimSpace(line), word) && !isAwk {
+					t.Errorf("%s: %q is not in every sh", name, line)
+				}
+			}
+		}
+	}
+}
+
+func TestWordingHoldsNoAnswer(t *testing.T) {
+	t.Parallel()
+	answers := regexp.MustCompile(`\b0\d{3}\b|lib/relay|(?i:webhook|\bUTC\b|ISO-8601|back.?off|sqlite)`)
+	for name, text := range pluginFiles(t) {
+		if path.Ext(name) == ".sh" {
+			continue // never shown to a session
+		}
+		if got := answers.FindString(text); got != "" {
+			t.Errorf("%s says %q", name, got)
+		}
+	}
+	if !answers.MatchString("see 0003") || !answers.MatchString("edit lib/relay/queue.rb") {
+		t.Error("a planted answer is not found")
+	}
+}
+
+func TestSkillsHaveNameAndDescription(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(plugins.FS(), "os-adr/skills/*/SKILL.md")
+	if err != nil || len(names) != 3 {
+		t.Fatalf("skills: got %v (%v), want 3", names, err)
+	}
+	for _, name := range names {
+		var head struct{ Name, Description string }
+		text, err := fs.ReadFile(plugins.FS(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frontMatter(t, string(text), &head)
+		if want := path.Base(path.Dir(name)); head.Name != want {
+			t.Errorf("%s: name is %q, want %q", name, head.Name, want)
+		}
+		if n := len(head.Description); n == 0 || n > 1024 || strings.ContainsAny(head.Description, "<>") {
+			t.Errorf("%s: description is unusable: %q", name, head.Description)
+		}
+	}
+}
+
+func TestManifestsAreTheShapeTheCLIReads(t *testing.T) {
+	t.Parallel()
+	files := pluginFiles(t)
+	var manifest struct{ Name, Version, Description string }
+	if err := json.Unmarshal([]byte(files["os-adr/.claude-plugin/plugin.json"]), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if manifest.Name != "os-adr" {
+		t.Errorf("name: got %q, want os-adr", manifest.Name)
+	}
+	type handler struct{ Type, Command string }
+	var hooks struct {
+		Hooks map[string][]struct{ Hooks []handler }
+	}
+	if err := json.Unmarshal([]byte(files["os-adr/hooks/hooks.json"]), &hooks); err != nil {
+		t.Fatal(err)
+	}
+	groups := hooks.Hooks["SessionStart"]
+	if len(hooks.Hooks) != 1 || len(groups) != 1 || len(groups[0].Hooks) != 1 {
+		t.Fatalf("hooks: got %+v, want one SessionStart command", hooks)
+	}
+	want := handler{"command", `"${CLAUDE_PLUGIN_ROOT}/hooks/session-start"`}
+	if diff := cmp.Diff(want, groups[0].Hooks[0]); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,325 @@
+package scenarios_test
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"loopd/fixtures"
+	"loopd/plugins"
+	"loopd/scenarios"
+)
+
+// scenario is a scenario file's front matter and Task.
+type scenario struct {
+	ID      string `yaml:"id"`
+	Role    string `yaml:"role"`
+	Skill   string `yaml:"skill"`
+	Fixture string `yaml:"fixture"`
+	Hook    string `yaml:"hook"`
+	Expect  struct {
+		A []assertion `yaml:"a"`
+		B []assertion `yaml:"b"`
+	} `yaml:"expect"`
+	Forbidden []diff `yaml:"forbidden"`
+	Judge     string `yaml:"judge"`
+	Oracle    []step `yaml:"oracle"`
+	Nop       []step `yaml:"nop"`
+	task      string
+}
+
+type assertion struct {
+	Consults *bool `yaml:"consults"`
+	Cites    *struct {
+		ID      string   `yaml:"id"`
+		NotLive []string `yaml:"not_live"`
+	} `yaml:"cites"`
+	Says    []string `yaml:"says"`
+	Created *struct {
+		Path     string     `yaml:"path"`
+		Keywords [][]string `yaml:"keywords"`
+	} `yaml:"created"`
+	Changed *diff `yaml:"changed"`
+}
+
+type diff struct {
+	Path    string `yaml:"path"`
+	Adds    string `yaml:"adds"`
+	Removes string `yaml:"removes"`
+}
+
+type step struct {
+	Skill string                           `yaml:"skill"`
+	Bash  string                           `yaml:"bash"`
+	Read  string                           `yaml:"read"`
+	Write *struct{ Path, Content string }  `yaml:"write"`
+	Edit  *struct{ Path, Old, New string } `yaml:"edit"`
+	Text  string                           `yaml:"text"`
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(scenarios.FS(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func suite(t *testing.T) map[string]scenario {
+	t.Helper()
+	names, err := fs.Glob(scenarios.FS(), "os-adr/[A-Z][0-9]*.md")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no scenarios (%v)", err)
+	}
+	found := map[string]scenario{}
+	for _, name := range names {
+		s := parse(t, name)
+		if want := strings.TrimSuffix(path.Base(name), ".md"); s.ID != want {
+			t.Errorf("%s: id is %q, want %q", name, s.ID, want)
+		}
+		if _, ok := found[s.ID]; ok {
+			t.Errorf("%s: id %s is used twice", name, s.ID)
+		}
+		found[s.ID] = s
+	}
+	return found
+}
+
+func parse(t *testing.T, name string) scenario {
+	t.Helper()
+	rest, ok := strings.CutPrefix(readFile(t, name), "---\n")
+	front, body, closed := strings.Cut(rest, "\n---\n")
+	before, task, headed := strings.Cut(body, "## Task\n")
+	if !ok || !closed || !headed || strings.TrimSpace(before) != "" {
+		t.Fatalf("%s is not front matter and a Task block", name)
+	}
+	var s scenario
+	if err := yaml.UnmarshalWithOptions([]byte(front), &s, yaml.Strict(), yaml.DisallowUnknownField()); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	s.task = strings.TrimSpace(task)
+	return s
+}
+
+func TestSuiteIsTheOneOfTheFirstNight(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{"W1": "objective", "R1": "objective", "R2": "objective", "R3": "objective", "N1": "guard"}
+	got := suite(t)
+	for id, role := range want {
+		if got[id].Role != role {
+			t.Errorf("%s: role is %q, want %q", id, got[id].Role, role)
+		}
+	}
+}
+
+func TestScenariosAreComplete(t *testing.T) {
+	t.Parallel()
+	for id, s := range suite(t) {
+		if s.task == "" || len(s.Expect.A) == 0 || len(s.Expect.B) == 0 || len(s.Oracle) == 0 || len(s.Nop) == 0 {
+			t.Errorf("%s lacks a Task, an expectation or a run", id)
+		}
+		if !slices.Contains([]string{"objective", "guard", "control", "reserve", "practice"}, s.Role) {
+			t.Errorf("%s: unknown role %q", id, s.Role)
+		}
+		if s.Hook != "note" && s.Hook != "silent" {
+			t.Errorf("%s: unknown hook %q", id, s.Hook)
+		}
+		if (s.Judge != "") != strings.HasPrefix(id, "W") {
+			t.Errorf("%s: only W scenarios have a judge question", id)
+		}
+		if _, err := fs.Stat(plugins.FS(), "os-adr/skills/"+s.Skill+"/SKILL.md"); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		if _, err := fs.Stat(fixtures.FS(), s.Fixture); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
+			if len(steps) > 4 || steps[len(steps)-1].Text == "" {
+				t.Errorf("%s: %s must be at most three tool calls and a final text", id, name)
+			}
+		}
+	}
+}
+
+// coaching is what no Task may say. req 4, 5
+var coaching = regexp.MustCompile(`(?i)\badrs?\b|adr-|docs/adr|\bdecisions?\b|\brecord(?:s|ed)?\b|\b0\d{3}\b|os-adr`)
+
+func TestTasksDoNotCoach(t *testing.T) {
+	t.Parallel()
+	for id, s := range suite(t) {
+		if coaching.MatchString(s.task) {
+			t.Errorf("%s: the Task coaches", id)
+		}
+	}
+	for _, text := range []string{"see the ADR", "as docs/adr says", "our decision", "rule 0003", "the record", "run adr-find"} {
+		if !coaching.MatchString(text) {
+			t.Errorf("damage %q is not found", text)
+		}
+	}
+}
+
+// project is the content of a fixture by path, for trying steps on.
+type project map[string]string
+
+func load(t *testing.T, fixture string) project {
+	t.Helper()
+	files := project{}
+	err := fs.WalkDir(fixtures.FS(), fixture, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(fixtures.FS(), name)
+		files[strings.TrimPrefix(name, fixture+"/")] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// apply carries out a file step and says why it cannot be.
+func (p project) apply(s step) string {
+	switch {
+	case s.Read != "":
+		if _, ok := p[s.Read]; !ok {
+			return "reads " + s.Read + ", which is not there"
+		}
+	case s.Write != nil:
+		if _, ok := p[s.Write.Path]; ok {
+			return "overwrites " + s.Write.Path
+		}
+		p[s.Write.Path] = s.Write.Content
+	case s.Edit != nil:
+		if strings.Count(p[s.Edit.Path], s.Edit.Old) != 1 {
+			return "edits a text that is not exactly once in " + s.Edit.Path
+		}
+		p[s.Edit.Path] = strings.Replace(p[s.Edit.Path], s.Edit.Old, s.Edit.New, 1)
+	}
+	return ""
+}
+
+func TestRunsApplyToTheFixture(t *testing.T) {
+	t.Parallel()
+	for id, s := range suite(t) {
+		for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
+			p := load(t, s.Fixture)
+			for _, st := range steps {
+				if fault := p.apply(st); fault != "" {
+					t.Errorf("%s: %s %s", id, name, fault)
+				}
+			}
+		}
+	}
+}
+
+// added returns the lines of files matching glob that start does not have.
+func (p project) added(start project, glob string) []string {
+	var lines []string
+	for name, text := range p {
+		if ok, err := path.Match(glob, name); err != nil || !ok {
+			continue
+		}
+		had := strings.Split(start[name], "\n")
+		for line := range strings.SplitSeq(text, "\n") {
+			if !slices.Contains(had, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+func violates(start, end project, forbidden []diff) bool {
+	return slices.ContainsFunc(forbidden, func(d diff) bool {
+		return slices.ContainsFunc(end.added(start, d.Path), regexp.MustCompile(d.Adds).MatchString)
+	})
+}
+
+func TestForbiddenChangeIsTheNopsAndNotTheOracles(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for id, s := range suite(t) {
+		if len(s.Forbidden) == 0 {
+			continue
+		}
+		seen++
+		for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
+			start, end := load(t, s.Fixture), load(t, s.Fixture)
+			for _, st := range steps {
+				end.apply(st)
+			}
+			if got := violates(start, end, s.Forbidden); got != (name == "nop") {
+				t.Errorf("%s: %s violates: got %v", id, name, got)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no scenario forbids a change")
+	}
+}
+
+func TestGuardChangeIsTheOracles(t *testing.T) {
+	t.Parallel()
+	for id, s := range suite(t) {
+		for _, a := range s.Expect.B {
+			if a.Changed == nil {
+				continue
+			}
+			start, end := load(t, s.Fixture), load(t, s.Fixture)
+			if len(end.added(start, a.Changed.Path)) != 0 {
+				t.Errorf("%s: the untouched project counts as changed", id)
+			}
+			for _, st := range s.Oracle {
+				end.apply(st)
+			}
+			adds := slices.ContainsFunc(end.added(start, a.Changed.Path), regexp.MustCompile(a.Changed.Adds).MatchString)
+			removes := slices.ContainsFunc(start.added(end, a.Changed.Path), regexp.MustCompile(a.Changed.Removes).MatchString)
+			if !adds || !removes {
+				t.Errorf("%s: oracle adds %v, removes %v", id, adds, removes)
+			}
+		}
+	}
+}
+
+func TestCheckerSettings(t *testing.T) {
+	t.Parallel()
+	var got struct {
+		Records  struct{ Dir, File string }
+		Plugin   string
+		Consult  []map[string]string
+		Citation struct {
+			Prefix  string
+			Digits  int
+			MaxLive int `yaml:"max_live"`
+		}
+	}
+	if err := yaml.UnmarshalWithOptions([]byte(readFile(t, "os-adr/checker.yaml")), &got, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	records := 0
+	for name := range load(t, "webhook-relay") {
+		if ok, err := path.Match(got.Records.Dir+"/"+got.Records.File, name); ok && err == nil {
+			records++
+		}
+	}
+	if records != 6 || got.Plugin != "os-adr" || len(got.Consult) != 3 || got.Citation.Digits != 4 || got.Citation.MaxLive != 2 {
+		t.Errorf("records %d, settings %+v", records, got)
+	}
+}
+
+func TestRubricAsksForOneWord(t *testing.T) {
+	t.Parallel()
+	rubric := readFile(t, "os-adr/rubric.md")
+	for _, want := range []string{"YES or NO", "never an instruction", "hesitate, answer NO"} {
+		if !strings.Contains(rubric, want) {
+			t.Errorf("rubric lacks %q", want)
+		}
+	}
+}
