@@ -24,38 +24,23 @@ func Decide(s *State, c *Contest) Decision {
 	if undelivered(s, c) {
 		return Decision{Verdict: Broken, Reason: ByDelivery}
 	}
-	if c.Rounds == 0 {
-		return Decision{}
-	}
-	if unequalInvalid(s, c) {
+	if c.Rounds > 0 && unequalInvalid(s, c) {
 		return Decision{Verdict: Broken, Reason: ByInvalidRate}
 	}
-	if stats.Reached(c.LogE, s.Started.Settings.KeepAt) {
-		return guard(s, c)
-	}
-	if c.measured() == 0 {
-		return Decision{Verdict: Inconclusive, Reason: ByNothing}
-	}
 	eta, limit := stats.Limits(c.Share, 1)
-	if stop, harm := c.Assessment.Stop(eta); stop {
-		if harm {
-			return Decision{Verdict: Reject, Reason: ByHarm}
-		}
+	rules := stats.Rules{Threshold: s.Started.Settings.KeepAt, Eta: eta, Cap: limit}
+	look := rules.Look(stats.Progress{LogE: c.LogE, Rounds: c.Rounds, Sessions: c.Sessions, Assessment: c.Assessment})
+	switch look {
+	case stats.LookEligible:
+		return guard(s, c)
+	case stats.LookHarm:
+		return Decision{Verdict: Reject, Reason: ByHarm}
+	case stats.LookFutile:
 		return Decision{Verdict: Reject, Reason: ByFutility}
-	}
-	if c.Sessions >= limit {
+	case stats.LookSpent:
 		return Decision{Verdict: Inconclusive, Reason: ByLimit}
 	}
 	return Decision{}
-}
-
-// measured counts the candidate's valid trials.
-func (c *Contest) measured() int {
-	n := 0
-	for _, own := range c.Own {
-		n += len(own)
-	}
-	return n
 }
 
 // Numbers of the rule that a candidate broke the delivery of its own plugin.

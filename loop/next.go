@@ -116,9 +116,12 @@ func nextInContest(s *State, c *Contest) Step {
 		return verdictStep(decided(c, d))
 	case len(d.Guards) > 0:
 		return s.affordable(planGuard(s, c, d.Guards), outOfBudget)
-	default:
-		return s.affordable(planBet(s, c), outOfBudget)
 	}
+	r := planBet(s, c)
+	if len(r.Bets.Warnings) > 0 {
+		return verdictStep(decided(c, Decision{Verdict: Inconclusive, Reason: ByNothing, Note: r.Bets.Warnings[0]}))
+	}
+	return s.affordable(r, outOfBudget)
 }
 
 func decided(c *Contest, d Decision) Decided {
@@ -156,6 +159,9 @@ func nextAtGate(s *State) Step {
 // search left over is the gate's too.
 func (s *State) planGate(c *Contest) Step {
 	r := planBet(s, c)
+	if len(r.Bets.Warnings) > 0 {
+		return verdictStep(Ended{Outcome: Unconfirmed, Why: r.Bets.Warnings[0], EValue: c.eValue()})
+	}
 	if s.Sessions()+len(r.Slots) > s.Started.Settings.Budget {
 		return verdictStep(Ended{Outcome: Unconfirmed, Why: "the budget ended before the gate's evidence was reached", EValue: c.eValue()})
 	}

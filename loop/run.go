@@ -30,7 +30,7 @@ type Preparer interface {
 	Prepare(ctx context.Context, champion string, c candidates.Candidate) (Payload, error)
 }
 
-// Loop drives a campaign. All fields but Observe are required.
+// Loop drives a campaign. All fields but Drain, Intake and Observe are required.
 type Loop struct {
 	State    *State
 	Log      Log
@@ -42,6 +42,9 @@ type Loop struct {
 	Parallel int
 	// Drain, when closed, lets running sessions end and starts nothing new.
 	Drain <-chan struct{}
+	// Intake returns candidates that have arrived since it was last asked; it is
+	// asked between two candidates and before the search ends. Nil takes none.
+	Intake func(ctx context.Context, s *State) ([]candidates.Candidate, error)
 	// Observe is told of every event after it has been applied.
 	Observe func(*State, Event)
 }
@@ -56,6 +59,9 @@ func (l *Loop) Run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := l.takeIn(ctx); err != nil {
+			return err
+		}
 		step := Next(l.State)
 		if step.Idle {
 			return nil
@@ -67,6 +73,23 @@ func (l *Loop) Run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// takeIn queues what has arrived, at the moments a new candidate could be next.
+func (l *Loop) takeIn(ctx context.Context) error {
+	if l.Intake == nil || l.State.Phase != Search || l.State.Contest != nil {
+		return nil
+	}
+	arrived, err := l.Intake(ctx, l.State)
+	if err != nil {
+		return fmt.Errorf("take in candidates: %w", err)
+	}
+	for _, c := range arrived {
+		if err := l.record(ctx, Queued{c}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *Loop) drained() bool {

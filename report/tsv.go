@@ -19,11 +19,13 @@ var resultsHeader = []string{
 
 // Results renders results.tsv: one row per trial in ledger order, the header
 // once. A cell can neither break its row nor be taken for a formula.
-func Results(s *loop.State) []byte {
+func Results(campaigns ...*loop.State) []byte {
 	var b bytes.Buffer
 	writeRow(&b, resultsHeader...)
-	for _, t := range s.Trials {
-		writeRow(&b, resultRow(s, t)...)
+	for _, s := range campaigns {
+		for _, t := range s.Trials {
+			writeRow(&b, resultRow(s, t)...)
+		}
 	}
 	return b.Bytes()
 }

@@ -19,6 +19,8 @@ func (p *parser) object(o object) {
 		p.user(o)
 	case "result":
 		p.result(o)
+	case "stream_event", "rate_limit_event", "control_response":
+		// Known, and no evidence of anything.
 	default:
 		p.unknown(kind)
 	}
@@ -42,6 +44,9 @@ func (p *parser) system(o object) {
 		p.t.Fallbacks = append(p.t.Fallbacks, p.lineN)
 	case "model_refusal_no_fallback":
 		p.t.Refusals = append(p.t.Refusals, p.lineN)
+	case "hook_started", "hook_progress", "status", "thinking_tokens", "informational", "ui_invalidate",
+		"task_started", "task_progress", "task_updated", "background_tasks_changed":
+		// Known, and no evidence of anything.
 	default:
 		p.unknown("system/" + subtype)
 	}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func ownPlugin(in Init, w Want) verdict {
 	ours := slices.IndexFunc(own, func(p Plugin) bool { return w.Plugin == "" || p.Name == w.Plugin })
 	switch {
 	case ours < 0:
-		return no(harness.PluginNotLoaded, in.Line, "plugin %q is not loaded", w.Plugin)
+		return no(harness.PluginNotLoaded, in.Line, "the plugin under test (%s) is not loaded", cmp.Or(w.Plugin, "any"))
 	case len(own) > 1:
 		return no(harness.ForeignPlugin, in.Line, "%d plugins are loaded beside the CLI's own, want one", len(own))
 	case !w.Pinned:

@@ -11,8 +11,8 @@ type Transcript struct {
 	// NULs counts NUL bytes and BadUTF8 lines with bytes that are not UTF-8.
 	NULs    int
 	BadUTF8 int
-	// Unknown counts lines this package has no use for, by "type" or
-	// "system/subtype".
+	// Unknown counts lines of types this package does not know, by "type" or
+	// "system/subtype": a sign of a CLI newer than the recorded one.
 	Unknown map[string]int
 
 	Inits     []Init // one a turn; the first is the start of the session

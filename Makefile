@@ -1,0 +1,79 @@
+# Every target prints what it is doing; "make" alone lists them.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+PREFIX ?= /usr/local
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+AGENT_CLI := .tools/agent-cli
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 30s
+
+.PHONY: help build demo test check bench fuzz clean install setup race gofmt vet staticcheck darwin
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/loopd: one static binary, with fixtures and plugin inside
+	@echo "== build bin/loopd $(VERSION)"
+	@CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/loopd ./cmd/loopd
+
+demo: build ## a whole campaign in miniature with a simulated model: no account, no key
+	@echo "== rehearse a night with seed 1"
+	@./bin/loopd rehearse --seed 1
+
+test: setup check race ## set up what the tests need, check, then run every test once under the race detector
+
+setup: ## what the tests need: a C compiler and the pinned agent CLI, below .tools/
+	@echo "== set up: C compiler"
+	@./scripts/c-compiler.sh
+	@echo "== set up: agent CLI"
+	@./scripts/agent-cli/install.sh $(AGENT_CLI)
+
+# A skip of what LOOPD_REQUIRE names is a failure.
+race:
+	@echo "== go test -race ./..."
+	@LOOPD_REQUIRE=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+		CGO_ENABLED=1 go test -race -timeout 15m ./...
+
+check: gofmt vet staticcheck darwin ## gofmt, vet, staticcheck, and vet and build for macOS
+
+gofmt:
+	@echo "== gofmt"
+	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w .):"; echo "$$bad"; exit 1; fi
+
+vet:
+	@echo "== go vet"
+	@go vet ./...
+
+staticcheck:
+	@echo "== $(STATICCHECK)"
+	@go run $(STATICCHECK) ./...
+
+darwin:
+	@echo "== vet and build for darwin/arm64"
+	@CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
+	@CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
+
+bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
+	@go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## fuzz every target for FUZZTIME each
+	@set -e; found=0; \
+	for file in $$(grep -rl --exclude-dir=.tools --include='*_test.go' '^func Fuzz' . | sort); do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
+			found=1; echo "== $$name in $$(dirname "$$file") for $(FUZZTIME)"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+		done; \
+	done; \
+	[ $$found = 1 ] || { echo "no fuzz target found"; exit 1; }
+
+install: build ## copy bin/loopd to PREFIX/bin (default /usr/local)
+	@echo "== install $(DESTDIR)$(PREFIX)/bin/loopd"
+	@install -d "$(DESTDIR)$(PREFIX)/bin"
+	@install -m 0755 bin/loopd "$(DESTDIR)$(PREFIX)/bin/loopd"
+
+clean: ## remove what was built and what the tests installed
+	@rm -rf bin .tools

@@ -1,0 +1,66 @@
+package candidates
+
+import (
+	"cmp"
+	"strings"
+	"unicode"
+)
+
+// Next returns the Candidate to try next: first in, first out by ID, skipping those for which done is true. The second
+// result is false when nothing is left.
+func Next(queue []Candidate, done func(id string) bool) (Candidate, bool) {
+	var next Candidate
+	found := false
+	for _, c := range queue {
+		if !done(c.ID) && (!found || CompareID(c.ID, next.ID) < 0) {
+			next, found = c, true
+		}
+	}
+	return next, found
+}
+
+// CompareID orders IDs by number, so that c1000 follows c999.
+func CompareID(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// maxTrailer keeps a rationale from turning the commit message into a document.
+const maxTrailer = 400
+
+// Message is the commit message of a Candidate: a subject and trailers that `git interpret-trailers` reads back. Each
+// value is folded to one line, so that no value can add a trailer of its own. Nothing but the arguments goes in: the
+// message is published and must never carry held-out text.
+func Message(c Candidate, campaign string) string {
+	var b strings.Builder
+	b.WriteString("loopd: candidate " + oneLine(c.ID) + "\n\n")
+	for _, t := range [][2]string{
+		{"Campaign", campaign},
+		{"Candidate", c.ID},
+		{"Source", string(c.Source)},
+		{"Targets", strings.Join(c.Targets, ", ")},
+		{"Rationale", c.Rationale},
+	} {
+		if value := oneLine(t[1]); value != "" {
+			b.WriteString(t[0] + ": " + value + "\n")
+		}
+	}
+	return b.String()
+}
+
+// oneLine folds white space to single spaces, drops what cannot be seen and cuts a long text.
+func oneLine(text string) string {
+	visible := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case hidden(r) || unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	runes := []rune(strings.Join(strings.Fields(visible), " "))
+	if len(runes) > maxTrailer {
+		return string(runes[:maxTrailer-1]) + "…"
+	}
+	return string(runes)
+}

@@ -1,0 +1,136 @@
+package candidates
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// notText says why content is not text, or "". A carriage return in a file that had none is refused too: it rewrites
+// every line for a reviewer and says nothing to a model.
+func notText(base, content []byte) string {
+	if !utf8.Valid(content) {
+		return "not valid UTF-8"
+	}
+	for i, b := range content {
+		if b < ' ' && b != '\t' && b != '\n' && b != '\r' || b == 0x7f {
+			return fmt.Sprintf("control character 0x%02x at byte %d", b, i)
+		}
+	}
+	if bytes.IndexByte(base, '\r') < 0 && bytes.IndexByte(content, '\r') >= 0 {
+		return "carriage returns in a file that had none"
+	}
+	return ""
+}
+
+// hidden reports whether a rune takes no visible room or turns the text around it: zero width, bidi controls, tags,
+// variation selectors, fillers, private use and unassigned format characters.
+func hidden(r rune) bool {
+	switch {
+	case unicode.In(r, unicode.Cf, unicode.Co):
+		return true
+	case unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		return true
+	case r == '\u2028' || r == '\u2029' || 0x80 <= r && r <= 0x9f:
+		return true
+	}
+	return false
+}
+
+// hiddenUnicode names the hidden runes that content has more of than base, or "". Counting each rune, not merely
+// knowing it, keeps one such rune in the base from licensing a message made of them.
+func hiddenUnicode(base, content string) string {
+	more := hiddenCount(content)
+	for r, n := range hiddenCount(base) {
+		more[r] -= n
+	}
+	maps.DeleteFunc(more, func(_ rune, n int) bool { return n <= 0 })
+	var names []string
+	for _, r := range slices.Sorted(maps.Keys(more)) {
+		names = append(names, fmt.Sprintf("U+%04X x%d", r, more[r]))
+	}
+	if len(names) > 5 {
+		names = append(names[:5], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+func hiddenCount(text string) map[rune]int {
+	counts := map[rune]int{}
+	previous := ' '
+	for _, r := range text {
+		// One U+FE0E or U+FE0F after a visible symbol is how an ordinary emoji is written.
+		emojiStyle := (r == '\uFE0E' || r == '\uFE0F') && unicode.IsSymbol(previous)
+		if hidden(r) && !emojiStyle {
+			counts[r]++
+		}
+		previous = r
+	}
+	return counts
+}
+
+// echoes runs the caller's search over each changed file and the rationale. What already stands in the base wording
+// is exempt: only new text can have been learnt from somewhere.
+func echoes(in LintInput, next map[string][]byte) []Finding {
+	if in.Echo == nil {
+		return nil
+	}
+	known := baseWording(in)
+	var findings []Finding
+	for _, path := range changed(in.Surface, in.Base, next) {
+		n := newSpans(in.Echo, string(next[path]), known)
+		for _, text := range headTexts(next[path]) {
+			n += newSpans(in.Echo, text, known) // what YAML escapes hide from a search of the file
+		}
+		if n > 0 {
+			findings = append(findings, Finding{Echo, path, fmt.Sprintf("%d stretches repeat held-out text", n)})
+		}
+	}
+	if n := newSpans(in.Echo, in.Candidate.Rationale, known); n > 0 {
+		findings = append(findings, Finding{Echo, "rationale", fmt.Sprintf("%d stretches repeat held-out text", n)})
+	}
+	return findings
+}
+
+// baseWording is the folded wording of the Surface. Other files of the tree are left out on purpose: a suite may be
+// kept inside the plugin's folder, and its text must not exempt itself.
+func baseWording(in LintInput) []string {
+	var texts []string
+	for _, path := range in.Surface.Paths {
+		texts = append(texts, foldCase(string(in.Base[path])))
+	}
+	return texts
+}
+
+func newSpans(echo func(string) []Span, text string, known []string) int {
+	spans := slices.Clone(echo(text))
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	count := 0
+	for _, span := range spans {
+		start, end := max(0, min(span.Start, len(text))), max(0, min(span.End, len(text)))
+		words := foldCase(text[start:max(start, end)])
+		exempt := slices.ContainsFunc(known, func(k string) bool { return containsWords(k, words) })
+		if words != "" && !exempt {
+			count++
+		}
+	}
+	return count
+}
+
+// containsWords looks for whole words, so that a short identifier is not found inside a longer one.
+func containsWords(text, words string) bool {
+	return strings.Contains(" "+text+" ", " "+words+" ")
+}
+
+// foldCase keeps letters and digits, in lower case, as words with single spaces between.
+func foldCase(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return strings.Join(words, " ")
+}

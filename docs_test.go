@@ -1,0 +1,168 @@
+package loopd_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// document reads one of the documents in the root.
+func document(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// testName finds a test named with its folder: `TestX` (folder).
+var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)` \\(([a-z./]+)\\)")
+
+// fewestInvariants is how many invariants DESIGN.md has at least; fewer means
+// that the table lost the form in which it can be checked.
+const fewestInvariants = 20
+
+// TestDesignNamesRealTests holds the promise that every invariant of DESIGN.md
+// has a test of that name.
+func TestDesignNamesRealTests(t *testing.T) {
+	t.Parallel()
+	design := document(t, "DESIGN.md")
+	if n := len(testName.FindAllString(design, -1)); n < fewestInvariants {
+		t.Errorf("DESIGN.md names %d tests, want at least %d", n, fewestInvariants)
+	}
+	for _, complaint := range namesRealTests(design, tree(t)) {
+		t.Error("DESIGN.md: " + complaint)
+	}
+	have := sources(t, map[string]string{"a/a_test.go": "package a\nfunc TestA(t *testing.T) {}", "a/a.go": "package a\nfunc TestB() {}"})
+	for doc, want := range map[string]int{"`TestA` (a)": 0, "`TestA` (b)": 1, "`TestB` (a)": 1, "`TestC` (a)": 1} {
+		if got := namesRealTests(doc, have); len(got) != want {
+			t.Errorf("%s: got %q, want %d complaints", doc, got, want)
+		}
+	}
+}
+
+func namesRealTests(doc string, files []source) []string {
+	have := make(map[string]bool)
+	for _, f := range files {
+		for _, d := range f.file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && f.test() {
+				have[fn.Name.Name+" "+f.dir()] = true
+			}
+		}
+	}
+	var out []string
+	for _, m := range testName.FindAllStringSubmatch(doc, -1) {
+		if !have[m[1]+" "+m[2]] {
+			out = append(out, fmt.Sprintf("no test %s in %s", m[1], m[2]))
+		}
+	}
+	return out
+}
+
+// TestDesignNamesEveryWord wants the closed sets of the program in the document
+// as they are in the code: events, verdicts, reasons, outcomes, classes.
+func TestDesignNamesEveryWord(t *testing.T) {
+	t.Parallel()
+	design, files := document(t, "DESIGN.md"), tree(t)
+	for _, set := range []struct{ dir, kind string }{
+		{"loop", "Kind"}, {"loop", "Verdict"}, {"loop", "Reason"}, {"loop", "Outcome"}, {"loop", "Phase"},
+		{"harness", "Class"}, {"harness", "Outcome"}, {"harness", "Role"}, {"candidates", "Class"},
+	} {
+		words := constants(files, set.dir, set.kind)
+		if len(words) < 2 {
+			t.Errorf("%s.%s: got %q, want a closed set", set.dir, set.kind, words)
+		}
+		for _, w := range words {
+			if !strings.Contains(design, "`"+w+"`") {
+				t.Errorf("DESIGN.md does not name `%s`, a %s.%s", w, set.dir, set.kind)
+			}
+		}
+	}
+}
+
+// constants lists the values of a string type's constants.
+func constants(files []source, dir, kind string) []string {
+	var out []string
+	for _, f := range files {
+		if f.dir() != dir || f.test() {
+			continue
+		}
+		for _, d := range f.file.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, spec := range g.Specs {
+				out = append(out, literals(spec.(*ast.ValueSpec), kind)...)
+			}
+		}
+	}
+	return out
+}
+
+func literals(spec *ast.ValueSpec, kind string) []string {
+	if id, ok := spec.Type.(*ast.Ident); !ok || id.Name != kind {
+		return nil
+	}
+	var out []string
+	for _, v := range spec.Values {
+		if lit, ok := v.(*ast.BasicLit); ok {
+			if text, err := strconv.Unquote(lit.Value); err == nil && text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// TestDesignNamesEveryPackageAndModule wants a line in the house for each
+// package and one reason for each module from outside.
+func TestDesignNamesEveryPackageAndModule(t *testing.T) {
+	t.Parallel()
+	design, files := document(t, "DESIGN.md"), tree(t)
+	table := ownersOf()
+	var packages, modules []string
+	for _, f := range files {
+		if d := f.dir(); d != "." && !slices.Contains(packages, d) {
+			packages = append(packages, d)
+		}
+		for p := range f.imports() {
+			if m := moduleOf(table, p); m != "" && !slices.Contains(modules, m) {
+				modules = append(modules, m)
+			}
+		}
+	}
+	for _, name := range append(packages, modules...) {
+		if !strings.Contains(design, "`"+name+"`") {
+			t.Errorf("DESIGN.md does not name `%s`", name)
+		}
+	}
+}
+
+// makeTarget finds "make x" in running text and in blocks.
+var makeTarget = regexp.MustCompile("(?m)(?:`|^\\$ |^)make ([a-z]+)")
+
+// TestDocumentsNameRealTargets looks at every document in the root.
+func TestDocumentsNameRealTargets(t *testing.T) {
+	t.Parallel()
+	makefile := document(t, "Makefile")
+	found := 0
+	for _, name := range []string{"README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
+		for _, m := range makeTarget.FindAllStringSubmatch(document(t, name), -1) {
+			found++
+			if !regexp.MustCompile("(?m)^" + m[1] + ":.*## ").MatchString(makefile) {
+				t.Errorf("%s: make %s is no target with a help text", name, m[1])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no document names a target of the Makefile")
+	}
+}

@@ -1,0 +1,192 @@
+package harness
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const scenarioText = `---
+id: S1
+role: objective
+fixture: shop
+hook: note
+expect:
+  a:
+    - consults: true
+  b:
+    - cites: {id: "0002", not_live: ["0001"]}
+forbidden:
+  - {path: "lib/till.rb", adds: 'round\('}
+oracle:
+  - bash: ls docs
+  - text: done
+nop:
+  - text: done
+---
+# A heading of its own
+
+## Task
+
+Please change the till to round down.
+
+## Notes
+
+Not part of the task.
+`
+
+func TestParseScenario(t *testing.T) { // req 44
+	s, err := ParseScenario("S1.md", []byte(scenarioText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ID != "S1" || s.Role != Objective || s.Expect.B[0].Cites.NotLive[0] != "0001" || len(s.Oracle) != 2 {
+		t.Errorf("got %+v", s)
+	}
+	if got := s.Task.Reveal(); got != "Please change the till to round down." {
+		t.Errorf("task is %q", got)
+	}
+	if s.PracticeTask != "" {
+		t.Error("the task of an objective scenario is an ordinary string too")
+	}
+	practice, err := ParseScenario("S1.md", []byte(strings.Replace(scenarioText, "objective", "practice", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if practice.PracticeTask == "" || !practice.Task.IsZero() {
+		t.Error("the task of a practice scenario is held out")
+	}
+}
+
+// Each damage names what is wrong, the file and the key, and never the task.
+func TestParseScenarioNamesTheDamage(t *testing.T) {
+	for name, tc := range map[string]struct{ old, new, want string }{
+		"no front matter": {"---\nid", "id", "front matter"},
+		"no task":         {"Please change the till to round down.", "", "## Task"},
+		"no task heading": {"## Task", "## Tusk", "## Task"},
+		"unknown key":     {"hook: note", "hook: note\nhoook: x", "hoook"},
+		"unknown role":    {"objective", "main", "role"},
+		"unknown hook":    {"hook: note", "hook: loud", "hook"},
+		"no fixture":      {"fixture: shop", "skill: x", "fixture"},
+		"no id":           {"id: S1\n", "", "id"},
+		"two kinds":       {"consults: true", "consults: true\n      skill: x", "exactly one"},
+		"bad pattern":     {`round\(`, `round(`, "pattern"},
+		"no text at end":  {"  - bash: ls docs\n  - text: done\n", "  - bash: ls docs\n", "oracle"},
+		"empty b":         {"  b:\n    - cites: {id: \"0002\", not_live: [\"0001\"]}\n", "  b: []\n", "expect"},
+	} {
+		damaged := strings.Replace(scenarioText, tc.old, tc.new, 1)
+		if damaged == scenarioText {
+			t.Fatalf("%s: the damage did not apply", name)
+		}
+		_, err := ParseScenario("S1.md", []byte(damaged))
+		switch {
+		case err == nil:
+			t.Errorf("%s: accepted", name)
+		case !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "S1.md"):
+			t.Errorf("%s: error %q does not name S1.md and %q", name, err, tc.want)
+		case strings.Contains(err.Error(), "round down"):
+			t.Errorf("%s: the error gives the task away: %q", name, err)
+		}
+	}
+}
+
+func FuzzParseScenario(f *testing.F) {
+	f.Add([]byte(scenarioText))
+	f.Add([]byte("---\n---\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := ParseScenario("f.md", data)
+		if err == nil && s.Task.IsZero() && strings.TrimSpace(s.PracticeTask) == "" {
+			t.Error("accepted a scenario without a task")
+		}
+	})
+}
+
+func suiteFS() fstest.MapFS {
+	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o644} }
+	return fstest.MapFS{
+		"scenarios/S1.md":           file(scenarioText),
+		"fixtures/shop/lib/till.rb": file("x"),
+		"fixtures/shop/bin/run":     {Data: []byte("#!/bin/sh\n"), Mode: 0o755},
+		"rubric.md":                 file("judge"),
+		"checker.yaml":              file("plugin: p\nrecords: {dir: docs/adr, file: '*.md'}\nconsult: [{skill: 'p:*'}]\ncitation: {prefix: ADR, digits: 4, max_live: 2}\n"),
+		"launch.yaml":               file("tiers: [{name: small, model: m-1}, {name: big, model: m-2}]\nmax_turns: 3\nclocks: {startup: 1s, idle: 2s, total: 3s, grace: 1s}\n"),
+	}
+}
+
+func TestParseSuite(t *testing.T) {
+	s, err := ParseSuite(suiteFS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := s.Cells(Objective)
+	if len(cells) != 2 || cells[0].String() != "S1/small" || cells[1].String() != "S1/big" {
+		t.Errorf("cells are %v", cells)
+	}
+	if got := s.Fixtures["shop"]["bin/run"].Mode; got != 0o755 {
+		t.Errorf("mode of bin/run is %v", got)
+	}
+	if m, ok := s.Launch.Model("big"); !ok || m != "m-2" {
+		t.Errorf("model of big is %q", m)
+	}
+}
+
+func TestParseSuiteNamesTheDamage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		path string
+		file *fstest.MapFile
+		want string
+	}{
+		"no rubric":    {"rubric.md", nil, "rubric.md"},
+		"no checker":   {"checker.yaml", nil, "checker.yaml"},
+		"unknown key":  {"launch.yaml", &fstest.MapFile{Data: []byte("tiers: []\nturns: 3\n")}, "launch.yaml"},
+		"no objective": {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "objective", "reserve", 1))}, "no objective cell"},
+		"no fixture":   {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "shop", "shed", 1))}, "fixtures/shed"},
+		"wrong name":   {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "id: S1", "id: S2", 1))}, "S2"},
+		"stray file":   {"fixtures/note.txt", &fstest.MapFile{Data: []byte("x")}, "fixtures/note.txt"},
+		"fixture link": {"fixtures/shop/link", &fstest.MapFile{Data: []byte("/etc/passwd"), Mode: fs.ModeSymlink}, "link"},
+	} {
+		fsys := suiteFS()
+		if tc.file == nil {
+			delete(fsys, tc.path)
+		} else {
+			fsys[tc.path] = tc.file
+		}
+		if _, err := ParseSuite(fsys); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v does not name %q", name, err, tc.want)
+		}
+	}
+}
+
+func TestTreeWith(t *testing.T) {
+	tree := Tree{"docs/adr/0001-a.md": {}, "docs/adr/README.md": {}, "docs/adrs.md": {}, "lib/a.rb": {}}
+	got, err := tree.With([]Change{{Remove: "docs/adr"}, {Path: "NOTES.md", Write: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "NOTES.md docs/adrs.md lib/a.rb"; strings.Join(got.Paths(), " ") != want {
+		t.Errorf("got %v, want %s", got.Paths(), want)
+	}
+	if len(tree) != 4 {
+		t.Error("the tree it was made from changed")
+	}
+	if _, err := tree.With([]Change{{Remove: "docs/none"}}); err == nil {
+		t.Error("a removal that matches nothing was accepted")
+	}
+}
+
+func TestMatchPath(t *testing.T) {
+	for _, tc := range []struct {
+		glob, name string
+		want       bool
+	}{
+		{"docs/adr/**", "docs/adr/0001-a.md", true}, {"docs/adr/**", "docs/adr-archive/0001.md", false},
+		{"docs/adr", "docs/adr/x/y", true}, {"docs/adr", "docs/adrs", false}, {"docs/**/*.md", "docs/a/b/c.md", true},
+		{"docs/**/*.md", "docs/c.md", true}, {"**/x", "x", true}, {"*.md", "a/b.md", false},
+		{"docs/adr/[0-9][0-9]-*.md", "docs/adr/01-a.md", true}, {"docs/adr/[0-9][0-9]-*.md", "docs/adr/1-a.md", false},
+	} {
+		if got := MatchPath(tc.glob, tc.name); got != tc.want {
+			t.Errorf("MatchPath(%q, %q) = %v, want %v", tc.glob, tc.name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package unprompted
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A record is spoken of as no longer in force in four ways: something happened
+// to it ("superseded by"), another record did it to it ("supersedes 0001"), the
+// other is the subject and it is "it", or a word says so beside its name
+// ("0001 (obsolete)").
+var (
+	deadWord = regexp.MustCompile(`(?i)\b(supersed(?:e|es|ed|ing)|replac(?:e|es|ed|ing)|overrid(?:es|den|ing)|overrul(?:es|ed|ing)|obsolet(?:e|es|ed)|outdated|deprecated|retired|withdrawn|revoked|historical|no longer)\b`)
+	passive  = regexp.MustCompile(`(?i)^\W{0,4}(by|with|in fav|since)\b`)
+	pronoun  = regexp.MustCompile(`(?i)^\s+(it|that|this|them|the (old|older|earlier|former|previous)( \w+)?)\b`)
+	negated  = regexp.MustCompile(`(?i)(\bnot|\bnever|n't)( \w+)?\s+$`)
+	joined   = regexp.MustCompile(`(?i)^[\s,/&*_` + "`" + `]*(and|or|und|through|to)?[\s,/&*_` + "`" + `]*$`)
+	active   = regexp.MustCompile(`(?i)^(supersedes?|superseded|superseding|replac(es?|ed|ing)|overrid(es|ing)|overrul(es|ed|ing)|obsoletes)$`)
+)
+
+// reach is how far after an active verb its object may stand.
+const reach = 30
+
+// judgeLive marks the citations of one sentence that it speaks of as no longer
+// in force.
+func judgeLive(sentence string, found []citation) {
+	if len(found) == 0 {
+		return
+	}
+	groups := group(sentence, found)
+	for _, m := range deadWord.FindAllStringIndex(sentence, -1) {
+		if !negated.MatchString(sentence[:m[0]]) {
+			retire(sentence, m, found, groups)
+		}
+	}
+}
+
+// span is a run of citations found[from:to] named in one breath.
+type span struct{ from, to int }
+
+// group joins citations with nothing but "and", commas or slashes between.
+func group(sentence string, found []citation) []span {
+	out := []span{{0, 1}}
+	for i := 1; i < len(found); i++ {
+		if last := &out[len(out)-1]; joined.MatchString(sentence[found[i-1].end:found[i].start]) {
+			last.to = i + 1
+			continue
+		}
+		out = append(out, span{i, i + 1})
+	}
+	return out
+}
+
+// retire finds the group that the word at m is about.
+func retire(sentence string, m []int, found []citation, groups []span) {
+	before, after := -1, -1
+	for i, g := range groups {
+		if found[g.from].start < m[0] {
+			before = i
+		} else if after < 0 {
+			after = i
+		}
+	}
+	rest := sentence[m[1]:]
+	near := after >= 0 && found[groups[after].from].start-m[1] <= reach
+	target := before
+	switch word := sentence[m[0]:m[1]]; {
+	case passive.MatchString(rest):
+	case active.MatchString(word) && pronoun.MatchString(rest):
+		target = before - 1
+	case active.MatchString(word) && near:
+		target = after
+	case near && attributive(sentence[m[1]:found[groups[after].from].start]):
+		target = after
+	case before < 0:
+		target = after
+	}
+	if target < 0 {
+		return
+	}
+	for i := groups[target].from; i < groups[target].to; i++ {
+		found[i].live = false
+	}
+}
+
+// attributive reports whether only a noun stands between the word and a
+// record: "the superseded record 0001".
+func attributive(between string) bool {
+	between = strings.TrimSpace(between)
+	return between == "" || !strings.ContainsAny(between, " .,;:()-")
+}

@@ -1,0 +1,139 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func agentScript(version string) string {
+	return fmt.Sprintf("#!/bin/sh\n[ \"$1\" = --version ] && echo '%s (Agent)'\n", version)
+}
+
+func writeAgent(t *testing.T, path, version string) {
+	t.Helper()
+	os.Remove(path)
+	if err := os.WriteFile(path, []byte(agentScript(version)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPin(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source, cache := filepath.Join(dir, "agent"), filepath.Join(dir, "cache")
+	writeAgent(t, source, "1.2.3")
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(source, link); err != nil {
+		t.Fatal(err)
+	}
+	first, err := Pin(t.Context(), link, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(agentScript("1.2.3"))))
+	want := Binary{Path: filepath.Join(cache, "1.2.3-"+sum[:8], "claude"), Version: "1.2.3", SHA256: sum}
+	if first != want {
+		t.Errorf("got %+v, want %+v", first, want)
+	}
+	if again, err := Pin(t.Context(), source, cache); err != nil || again != first {
+		t.Errorf("again: got %+v, %v, want the same", again, err)
+	}
+	writeAgent(t, source, "1.2.4")
+	second, err := Pin(t.Context(), source, cache)
+	if err != nil || second.Version != "1.2.4" || second.Path == first.Path {
+		t.Errorf("after an update: got %+v, %v, want another copy", second, err)
+	}
+	if data, err := os.ReadFile(first.Path); err != nil || string(data) != agentScript("1.2.3") {
+		t.Errorf("first copy after the update: %q, %v", data, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "new-*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestPinRepairs(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(note, copied string) error{
+		"copy edited":  func(_, c string) error { os.Remove(c); return os.WriteFile(c, []byte(agentScript("6.6.6")), 0o755) },
+		"copy removed": func(_, c string) error { return os.RemoveAll(filepath.Dir(c)) },
+		"note damaged": func(n, _ string) error { return os.WriteFile(n, []byte("{"), 0o644) },
+		"note lost":    func(n, _ string) error { return os.Remove(n) },
+	} {
+		dir := t.TempDir()
+		source, cache := filepath.Join(dir, "agent"), filepath.Join(dir, "cache")
+		writeAgent(t, source, "1.2.3")
+		first, err := Pin(t.Context(), source, cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := damage(filepath.Join(cache, "pinned.json"), first.Path); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Pin(t.Context(), source, cache)
+		if err != nil || again != first {
+			t.Errorf("%s: got %+v, %v, want %+v", name, again, err, first)
+		}
+		if data, err := os.ReadFile(first.Path); err != nil || string(data) != agentScript("1.2.3") {
+			t.Errorf("%s: the copy is %q, %v", name, data, err)
+		}
+	}
+}
+
+func TestPinRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"no-version": "#!/bin/sh\necho 'sorry: none'\n", "fails": "#!/bin/sh\nexit 3\n", "a-path": "#!/bin/sh\necho ../../up\n",
+	} {
+		source := filepath.Join(dir, name)
+		if err := os.WriteFile(source, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := Pin(t.Context(), source, filepath.Join(dir, "cache")); err == nil || !strings.Contains(err.Error(), source) {
+			t.Errorf("%s: got %+v, %v, want an error naming it", name, b, err)
+		}
+	}
+	if b, err := Pin(t.Context(), filepath.Join(dir, "absent"), dir); err == nil {
+		t.Errorf("absent: got %+v, want an error", b)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "cache", "*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestReachable(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	file := filepath.Join(dir, "sub", "agent")
+	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeAgent(t, file, "1")
+	const nobody = 65534
+	if err := Reachable(file, nobody, nobody); err == nil || !strings.HasSuffix(err.Error(), "pass through "+dir) {
+		t.Errorf("closed directory: got %v, want it named", err)
+	}
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if err := Reachable(file, nobody, nobody); err != nil {
+		t.Errorf("open directories: %v", err)
+	}
+	if err := os.Chmod(file, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := Reachable(file, nobody, nobody); err == nil {
+		t.Error("closed file: got no error")
+	}
+	if err := Reachable(file, os.Getuid(), os.Getgid()); err != nil {
+		t.Errorf("closed file, own user: %v", err)
+	}
+}

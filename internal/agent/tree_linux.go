@@ -1,0 +1,286 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// adoptOrphans makes this process the new parent of every descendant whose
+// own parent dies, so that none escapes to the system's init. It is a property
+// of the process and setting it again changes nothing.
+func adoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt orphans: %w", err)
+	}
+	return nil
+}
+
+func processAttr(l Launch) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() == 0 && l.UID != 0 {
+		// No supplementary groups: the process is to have none of root's.
+		attr.Credential = &syscall.Credential{Uid: uint32(l.UID), Gid: uint32(l.GID)}
+	}
+	return attr
+}
+
+func maxRSS(u *syscall.Rusage) int64 { return u.Maxrss << 10 }
+
+// unnamedFile holds the prompt in memory; what a session sees of it is a name
+// that says nothing.
+func unnamedFile(data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make input: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "input")
+	_, werr := f.Write(data)
+	_, serr := f.Seek(0, 0)
+	if err := errors.Join(werr, serr); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("make input: %w", err)
+	}
+	return f, nil
+}
+
+// process is one line of the process table.
+type process struct {
+	pid, parent, group int
+	zombie             bool
+	start              uint64 // in ticks since boot; with pid it names a process for good
+}
+
+// tree finds the processes of one session among the children of this process.
+//
+// A process belongs when it is the session's first process, in its group, has
+// the marker in its environment or working directory, descends from one that
+// belongs, or did at an earlier look. Children that loopd started elsewhere are
+// told by the process handle (pidfd) that Go holds for each until it is waited
+// for: they are never killed or reaped here.
+type tree struct {
+	marker  string
+	main    int
+	since   uint64
+	handles bool // Go holds handles, so orphans can be told from children
+	seen    map[int]uint64
+}
+
+func newTree(marker string, main int) *tree {
+	t := &tree{marker: marker, main: main, seen: make(map[int]uint64)}
+	if p, err := readProcess(main); err == nil {
+		t.since = p.start
+	}
+	owned, err := ownedChildren()
+	t.handles = err == nil && owned[main]
+	return t
+}
+
+// look remembers the processes of the session that live now. What it misses,
+// the sweep reports.
+func (t *tree) look() { _, _, _ = t.find() }
+
+func (t *tree) find() (live, dead []process, err error) {
+	all, err := processes()
+	if err != nil {
+		return nil, nil, err
+	}
+	// After the table, so that a child started in between is not in it.
+	owned, err := ownedChildren()
+	if err != nil {
+		return nil, nil, err
+	}
+	self := os.Getpid()
+	for _, p := range t.belonging(descendants(all, self)) {
+		if p.parent == self && owned[p.pid] && p.pid != t.main {
+			continue
+		}
+		if p.zombie {
+			dead = append(dead, p)
+			continue
+		}
+		t.seen[p.pid] = p.start
+		live = append(live, p)
+	}
+	if !t.handles {
+		return live, dead, nil
+	}
+	for _, p := range all {
+		if p.parent == self && p.zombie && !owned[p.pid] {
+			dead = append(dead, p) // an orphan that ended by itself, of any session
+		}
+	}
+	return live, dead, nil
+}
+
+// belonging picks the session's own, parents before children.
+func (t *tree) belonging(mine []process) []process {
+	in := make(map[int]bool)
+	var out []process
+	for _, p := range mine {
+		start, seen := t.seen[p.pid]
+		switch {
+		case p.pid == t.main && p.start == t.since, p.group == t.main, in[p.parent], seen && start == p.start,
+			p.start >= t.since && marked(p.pid, t.marker):
+			in[p.pid] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// sweep kills what lives of the session until two looks in a row find nothing
+// (one look can miss a process in the middle of an exec), reaps the orphans,
+// and returns how many are left when the time is up.
+func (t *tree) sweep(within time.Duration) (int, error) {
+	deadline := time.Now().Add(within)
+	quiet := 0
+	for {
+		live, dead, err := t.find()
+		if err != nil {
+			return 0, fmt.Errorf("sweep processes: %w", err)
+		}
+		for _, p := range dead {
+			if p.pid != t.main {
+				_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+			}
+		}
+		if quiet++; len(live) > 0 {
+			quiet = 0
+		}
+		if quiet == 2 || time.Now().After(deadline) {
+			return len(live), nil
+		}
+		for _, p := range live {
+			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+		if len(live) > 0 {
+			time.Sleep(2 * time.Millisecond) // the kernel needs a moment to end them
+		}
+	}
+}
+
+// Kill ends every process on the machine that carries the marker in its
+// environment: what a session of an earlier, killed loopd left running. It
+// returns how many it had to kill.
+func Kill(marker string) (int, error) {
+	if len(marker) < 8 {
+		return 0, errors.New("kill leftovers: the marker must be at least 8 bytes")
+	}
+	all, err := processes()
+	if err != nil {
+		return 0, fmt.Errorf("kill leftovers: %w", err)
+	}
+	killed := 0
+	for _, p := range all {
+		if p.pid != os.Getpid() && inEnvironment(p.pid, marker) && unix.Kill(p.pid, unix.SIGKILL) == nil {
+			killed++
+		}
+	}
+	return killed, nil
+}
+
+func marked(pid int, marker string) bool {
+	cwd, err := os.Readlink(procPath(pid, "cwd"))
+	return err == nil && strings.Contains(cwd, marker) || inEnvironment(pid, marker)
+}
+
+func inEnvironment(pid int, marker string) bool {
+	env, err := os.ReadFile(procPath(pid, "environ"))
+	return err == nil && bytes.Contains(env, []byte(marker))
+}
+
+func procPath(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
+
+// processes reads the process table.
+func processes() ([]process, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var out []process
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, err := readProcess(pid); err == nil { // gone meanwhile otherwise
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+func readProcess(pid int) (process, error) {
+	data, err := os.ReadFile(procPath(pid, "stat"))
+	if err != nil {
+		return process{}, err
+	}
+	// The name in brackets may hold anything, so fields count from its end.
+	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(f) < 20 {
+		return process{}, fmt.Errorf("process %d: short stat", pid)
+	}
+	p := process{pid: pid, zombie: f[0] == "Z" || f[0] == "X"}
+	var errs [3]error
+	p.parent, errs[0] = strconv.Atoi(f[1])
+	p.group, errs[1] = strconv.Atoi(f[2])
+	p.start, errs[2] = strconv.ParseUint(f[19], 10, 64)
+	return p, errors.Join(errs[:]...)
+}
+
+// descendants lists the processes below root, each after its parent.
+func descendants(all []process, root int) []process {
+	children := make(map[int][]process)
+	for _, p := range all {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	out := children[root]
+	for i := 0; i < len(out); i++ {
+		out = append(out, children[out[i].pid]...)
+	}
+	return out
+}
+
+// ownedChildren lists the processes this process holds a handle for.
+func ownedChildren() (map[int]bool, error) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int]bool)
+	for _, e := range entries {
+		link, err := os.Readlink("/proc/self/fd/" + e.Name())
+		if err != nil || !strings.Contains(link, "pidfd") {
+			continue
+		}
+		info, err := os.ReadFile("/proc/self/fdinfo/" + e.Name())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, rest, ok := strings.Cut(string(info), "\nPid:"); ok {
+			line, _, _ := strings.Cut(rest, "\n")
+			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+				out[pid] = true
+			}
+		}
+	}
+	return out, nil
+}

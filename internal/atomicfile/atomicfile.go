@@ -1,0 +1,59 @@
+// Package atomicfile replaces whole files so that a reader, or a machine that
+// lost power, sees either the old content or the new, never a part of one.
+//
+// It refuses to append and to edit in place; records that grow belong in the
+// ledger. Invariants: when WriteFile returns nil the content and the name are
+// both on stable storage and the mode is exactly the one asked for; when it
+// returns an error the old file is untouched and no temporary file is left.
+// A kill between the two leaves at most one hidden file named after the target
+// beside it.
+package atomicfile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// WriteFile atomically replaces the file at path with data and the given
+// permission bits, whatever the umask is and whatever stood there before.
+func WriteFile(path string, data []byte, mode fs.FileMode) error {
+	dir := filepath.Dir(path)
+	if err := replace(dir, path, data, mode.Perm()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return SyncDir(dir)
+}
+
+// replace does not use renameio's own WriteFile, which keeps the permissions of
+// the file it replaces. The temporary file must be beside the target: the
+// default may choose the system's temporary directory, which is often memory.
+func replace(dir, path string, data []byte, perm fs.FileMode) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(dir),
+		renameio.WithPermissions(perm), renameio.WithStaticPermissions(perm))
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// SyncDir makes the names in dir durable: a rename that is not followed by it
+// can be undone by a power cut.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	return nil
+}

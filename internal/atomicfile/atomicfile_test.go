@@ -1,0 +1,108 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestWriteFileReplacesContentAndMode(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(path, []byte("old and longer"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, []byte("new"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != "new" {
+		t.Errorf("content: got %q, want %q", got, "new")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode: got %v, want %v", info.Mode().Perm(), fs.FileMode(0o600))
+	}
+}
+
+func TestWriteFileLeavesNothingBeside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(filepath.Join(dir, "taken"), []byte("x"), 0o600); err == nil {
+		t.Error("replacing a directory: got nil, want an error")
+	}
+	if err := WriteFile(filepath.Join(dir, "ok"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got, want := strings.Join(names, " "), "ok taken"; got != want {
+		t.Errorf("files: got %q, want %q", got, want)
+	}
+}
+
+func TestWriteFileNamesThePath(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "no", "such", "file")
+	err := WriteFile(path, nil, 0o600)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, want a not-exist error naming %s", err, path)
+	}
+	if err := SyncDir(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("sync of a missing directory: got %v, want not-exist", err)
+	}
+}
+
+// A reader that looks at any time sees one whole version.
+func TestWriteFileIsNeverSeenHalf(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	versions := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<17)}
+	if err := WriteFile(path, []byte(versions[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(done)
+		for i := range 50 {
+			if err := WriteFile(path, []byte(versions[i%2]), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for {
+		got, err := os.ReadFile(path)
+		if err != nil || (string(got) != versions[0] && string(got) != versions[1]) {
+			t.Fatalf("got %d bytes, error %v, want one whole version", len(got), err)
+		}
+		select {
+		case <-done:
+			wg.Wait()
+			return
+		default:
+		}
+	}
+}

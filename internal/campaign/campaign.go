@@ -1,0 +1,308 @@
+package campaign
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"loopd"
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/gitrepo"
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+// Options say which plugin is worked on and with what.
+type Options struct {
+	Home      Home
+	Plugin    string // directory of the plugin, inside a git repository
+	Sealed    Sealed
+	AgentName string // for reports, such as claude 2.1.332
+	AgentSHA  string
+	// Credential is the kind of credential sessions run under.
+	Credential string
+	Simulated  bool
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Campaign holds the open edges of one state directory. Close it.
+type Campaign struct {
+	Options
+	Wordings *Wordings
+
+	ledger *ledger.Ledger
+	repo   *gitrepo.Private
+	user   *gitrepo.User
+	states []*loop.State
+}
+
+// Open takes the state directory's lock, replays the ledger, opens both
+// repositories and mends what a crash left: stale locks, lost branches, files
+// that follow the ledger.
+func Open(ctx context.Context, o Options) (*Campaign, error) {
+	c := &Campaign{Options: o}
+	if err := c.open(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Campaign) open(ctx context.Context) error {
+	if err := c.Home.Make(); err != nil {
+		return err
+	}
+	var err error
+	if c.ledger, err = ledger.Open(c.Home.Dir); err != nil {
+		return err
+	}
+	if c.states, err = Replay(ctx, c.ledger); err != nil {
+		return err
+	}
+	if c.user, err = gitrepo.OpenUser(c.Plugin); err != nil {
+		return err
+	}
+	if c.repo, err = openPrivate(c.Home.Repo()); err != nil {
+		return err
+	}
+	c.Wordings = &Wordings{
+		repo: c.repo, subdir: c.user.Subdir(), note: c.Sealed.Suite.Launch.Note, trees: make(map[string]harness.Tree), skip: c.insidePlugin(),
+	}
+	return c.mend(ctx)
+}
+
+// insidePlugin lists what lies in the plugin's directory but is loopd's own:
+// no session may read the suite that measures it.
+func (c *Campaign) insidePlugin() []string {
+	skip := []string{"loopd.yaml"}
+	if rel, ok := strings.CutPrefix(c.Sealed.Dir, c.Plugin+"/"); ok {
+		skip = append(skip, path.Clean(rel))
+	}
+	return skip
+}
+
+func openPrivate(dir string) (*gitrepo.Private, error) {
+	p, err := gitrepo.OpenPrivate(dir)
+	if _, missing := errors.AsType[*gitrepo.NotRepositoryError](err); missing {
+		return gitrepo.InitPrivate(dir)
+	}
+	return p, err
+}
+
+// mend repairs what a killed loopd left. Everything comes from the ledger.
+func (c *Campaign) mend(ctx context.Context) error {
+	if _, err := c.repo.SweepLocks(); err != nil {
+		return err
+	}
+	s := c.Current()
+	if s == nil {
+		return nil
+	}
+	if err := importStart(ctx, c.repo, c.user, s.Started.Start); err != nil {
+		return err
+	}
+	for _, p := range s.Progress {
+		if p.Commit == "" {
+			continue
+		}
+		if err := c.repo.SetRef(p.Ref, p.Commit, ""); err != nil {
+			return err
+		}
+		if err := c.republish(ctx, p); err != nil {
+			return err
+		}
+	}
+	return c.Project()
+}
+
+// republish makes a lost branch of a candidate again. A branch that someone
+// moved on purpose is left alone: the commit stays in the private repository.
+func (c *Campaign) republish(ctx context.Context, p *loop.Progress) error {
+	err := c.user.Publish(ctx, c.repo, p.Commit, p.Ref, "")
+	if conflict, moved := errors.AsType[*gitrepo.ConflictError](err); moved {
+		c.Log.Warn("branch moved by someone else", "ref", p.Ref, "want", p.Commit, "got", conflict.Got)
+		return nil
+	}
+	return err
+}
+
+// Close releases everything, the lock last.
+func (c *Campaign) Close() error {
+	if c.ledger == nil {
+		return nil
+	}
+	return c.ledger.Close()
+}
+
+// Current returns the newest campaign's state, nil before the first.
+func (c *Campaign) Current() *loop.State {
+	if len(c.states) == 0 {
+		return nil
+	}
+	return c.states[len(c.states)-1]
+}
+
+// DriftedError says that the sealed suite is not the one a campaign began with.
+type DriftedError struct {
+	Drift *frozen.Drift
+}
+
+// Error lists every path with what was sealed and what is there.
+func (e *DriftedError) Error() string {
+	return "the seal does not match:\n" + e.Drift.String()
+}
+
+// Hint returns the command a person has to decide on.
+func (e *DriftedError) Hint() string { return `loopd freeze --reason "why it changed"` }
+
+// Begin opens a campaign, or continues the one under way. A campaign under way
+// whose instrument differs from today's is an error: numbers of two instruments
+// are never pooled.
+func (c *Campaign) Begin(ctx context.Context, set loop.Settings, cells, guards []harness.Cell) error {
+	if s := c.Current(); s != nil && s.Ended == nil {
+		return c.resume(ctx, s)
+	}
+	if err := set.Validate(len(cells)); err != nil {
+		return err
+	}
+	head, err := c.user.Head()
+	if err != nil {
+		return err
+	}
+	if err := importStart(ctx, c.repo, c.user, head.Commit); err != nil {
+		return err
+	}
+	if _, err := c.Wordings.Trial(head.Commit); err != nil {
+		return err
+	}
+	started := loop.Started{
+		Campaign: c.name(head.Commit), Plugin: c.Sealed.Suite.Checker.Plugin, Instrument: c.instrument(), Seal: c.Sealed.Frozen.Digest(),
+		Start: head.Commit, Base: head.Commit, Agent: c.AgentName, Simulated: c.Simulated, Objective: cells, Guards: guards, Settings: set,
+	}
+	left := c.leftOver()
+	c.states = append(c.states, loop.NewState())
+	payloads := []loop.Payload{started}
+	for _, p := range left {
+		payloads = append(payloads, loop.Queued{Candidate: p.Candidate})
+	}
+	return c.record(ctx, payloads...)
+}
+
+// leftOver lists candidates the last campaign never came to.
+func (c *Campaign) leftOver() []*loop.Progress {
+	s := c.Current()
+	if s == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Progress), func(p *loop.Progress) bool { return p.Decided != nil || p.Commit != "" })
+}
+
+func (c *Campaign) resume(ctx context.Context, s *loop.State) error {
+	if got := c.Sealed.Frozen.Digest(); got != s.Started.Seal {
+		return fmt.Errorf("continue campaign %s: it began with the seal %s, the suite has %s", s.Started.Campaign, s.Started.Seal.Short(), got.Short())
+	}
+	if got := c.instrument(); got != s.Started.Instrument {
+		return &InstrumentError{Campaign: s.Started.Campaign, Want: s.Started.Instrument, Got: got}
+	}
+	if s.Paused != nil {
+		return c.record(ctx, loop.Resumed{})
+	}
+	return nil
+}
+
+// InstrumentError says that what measures is not what a campaign began with.
+type InstrumentError struct{ Campaign, Want, Got string }
+
+// Error names both instruments.
+func (e *InstrumentError) Error() string {
+	return fmt.Sprintf("continue campaign %s: it began with the instrument %.12s, today's is %.12s (agent, models, loopd's own checks or the suite changed)", e.Campaign, e.Want, e.Got)
+}
+
+// Hint returns the command that ends the campaign so that a new one can begin.
+func (e *InstrumentError) Hint() string {
+	return `loopd freeze --reason "the instrument changed"`
+}
+
+// name identifies a campaign for people and branches.
+func (c *Campaign) name(commit string) string {
+	return fmt.Sprintf("%s-%d", commit[:7], len(c.states)+1)
+}
+
+// instrument is the digest of everything that measures.
+func (c *Campaign) instrument() string {
+	h := sha256.New()
+	for _, part := range []string{loopd.SourceDigest(), string(c.Sealed.Frozen.Digest()), c.AgentSHA, c.Credential} {
+		fmt.Fprintf(h, "%d:%s,", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// record appends events outside a loop.
+func (c *Campaign) record(ctx context.Context, payloads ...loop.Payload) error {
+	var events []loop.Event
+	for _, p := range payloads {
+		events = append(events, loop.Event{Time: c.Now(), Payload: p})
+	}
+	if err := (Journal{c.ledger}).Append(ctx, events...); err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := c.Current().Apply(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run drives the campaign with an executor until it ends, pauses or halts, and
+// keeps the projections up with the ledger.
+func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
+	s := c.Current()
+	l.State, l.Log, l.Verify, l.Now, l.Intake = s, Journal{c.ledger}, c.Sealed.Verify, c.Now, c.intake
+	l.Preparer = &preparer{wordings: c.Wordings, repo: c.repo, user: c.user, suite: c.Sealed.Suite, state: s}
+	observe := l.Observe
+	var failed error
+	l.Observe = func(s *loop.State, e loop.Event) {
+		if observe != nil {
+			observe(s, e)
+		}
+		if followed(e.Payload) {
+			failed = errors.Join(failed, c.Project())
+		}
+	}
+	return errors.Join(l.Run(ctx), failed, c.Project())
+}
+
+// followed says whether the projections are renewed after an event; trials are
+// too many for that and come with their round.
+func followed(p loop.Payload) bool {
+	switch p.(type) {
+	case loop.Closed, loop.Decided, loop.Halted, loop.Paused, loop.Ended:
+		return true
+	}
+	return false
+}
+
+// End closes the campaign under way because what measures changes.
+func (c *Campaign) End(ctx context.Context, why string) error {
+	s := c.Current()
+	if s == nil || s.Ended != nil {
+		return nil
+	}
+	outcome := loop.NoChange
+	if len(s.Kept) > 0 {
+		outcome = loop.Unconfirmed
+	}
+	if err := c.record(ctx, loop.Ended{Outcome: outcome, Why: why}); err != nil {
+		return err
+	}
+	return c.Project()
+}

@@ -1,0 +1,52 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+// Journal makes a loop's events durable in the ledger.
+type Journal struct{ Ledger *ledger.Ledger }
+
+var _ loop.Log = Journal{}
+
+// Append writes the events, all of them or none.
+func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
+	records := make([]ledger.Record, len(events))
+	for i, e := range events {
+		data, err := json.Marshal(e.Payload)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", e.Payload.Kind(), err)
+		}
+		records[i] = ledger.Record{Time: e.Time, Kind: string(e.Payload.Kind()), Payload: data}
+	}
+	return j.Ledger.Append(ctx, records...)
+}
+
+// Replay adds up the ledger into one state per campaign, oldest first.
+func Replay(ctx context.Context, l *ledger.Ledger) ([]*loop.State, error) {
+	var states []*loop.State
+	for e, err := range l.Entries(ctx, 1) {
+		if err != nil {
+			return nil, fmt.Errorf("replay ledger: %w", err)
+		}
+		p, err := loop.Decode(loop.Kind(e.Kind), e.Payload)
+		if err != nil {
+			return nil, fmt.Errorf("replay ledger: event %d: %w", e.Seq, err)
+		}
+		if p.Kind() == loop.KindStarted {
+			states = append(states, loop.NewState())
+		}
+		if len(states) == 0 {
+			return nil, fmt.Errorf("replay ledger: event %d: %s before any campaign", e.Seq, e.Kind)
+		}
+		if err := states[len(states)-1].Apply(loop.Event{Time: e.Time, Payload: p}); err != nil {
+			return nil, fmt.Errorf("replay ledger: event %d: %w", e.Seq, err)
+		}
+	}
+	return states, nil
+}

@@ -1,0 +1,118 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/internal/gitrepo"
+	"loopd/loop"
+)
+
+// echoWords is how many words in a row a wording may share with a held-out
+// task before it counts as an echo of it.
+const echoWords = 5
+
+// preparer lints a candidate on top of the champion and commits it.
+type preparer struct {
+	wordings *Wordings
+	repo     *gitrepo.Private
+	user     *gitrepo.User
+	suite    harness.Suite
+	state    *loop.State
+}
+
+var _ loop.Preparer = (*preparer)(nil)
+
+// Prepare returns Committed when the candidate may be tried and Decided when
+// the lint refused it. Doing it again after a crash gives the same commit.
+func (p *preparer) Prepare(ctx context.Context, champion string, c candidates.Candidate) (loop.Payload, error) {
+	tree, err := p.wordings.Tree(champion)
+	if err != nil {
+		return nil, err
+	}
+	base := bytesOf(tree)
+	surface := candidates.NewSurface(base, p.suite.Launch.Note.File)
+	seen, err := p.seen(surface)
+	if err != nil {
+		return nil, err
+	}
+	findings := candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: p.echo})
+	if len(findings) > 0 {
+		return loop.Decided{Candidate: c.ID, Verdict: loop.Reject, Reason: loop.ByLint, Findings: findings}, nil
+	}
+	next, err := surface.Apply(base, c.Edits)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := p.repo.WriteCommit(p.commit(champion, c, tree, next))
+	if err != nil {
+		return nil, err
+	}
+	ref := p.ref(c.ID, commit)
+	if err := p.repo.SetRef(ref, commit, ""); err != nil {
+		return nil, err
+	}
+	if err := p.user.Publish(ctx, p.repo, commit, ref, ""); err != nil {
+		return nil, err
+	}
+	return loop.Committed{Candidate: c.ID, Commit: commit, Ref: ref, Parent: champion}, nil
+}
+
+// commit describes the candidate's commit from the ledger alone, so that a lost
+// branch can be made again bit for bit.
+func (p *preparer) commit(champion string, c candidates.Candidate, old harness.Tree, next map[string][]byte) gitrepo.Commit {
+	start := p.state.Started
+	files := make(map[string]gitrepo.File, len(next))
+	for name, data := range next {
+		mode := gitrepo.Regular
+		if old[name].Mode&0o100 != 0 {
+			mode = gitrepo.Executable
+		}
+		files[name] = gitrepo.File{Mode: mode, Data: data}
+	}
+	return gitrepo.Commit{
+		Base: start.Start, Subdir: p.wordings.subdir, Tree: files, Parents: []string{champion},
+		AuthorName: "loopd", AuthorEmail: "loopd@localhost", Time: p.state.StartedAt.Truncate(time.Second),
+		Message: candidates.Message(c, start.Campaign),
+	}
+}
+
+func (p *preparer) ref(id, commit string) string {
+	return gitrepo.PublishedPrefix + p.state.Started.Campaign + "/" + strings.TrimPrefix(id, "c") + "-" + commit[:8]
+}
+
+// seen maps the wordings tried so far to the name they were tried under.
+func (p *preparer) seen(surface candidates.Surface) (map[string]string, error) {
+	known := map[string]string{p.state.Started.Start: "the start"}
+	for _, pr := range p.state.Progress {
+		if pr.Commit != "" {
+			known[pr.Commit] = pr.Candidate.ID
+		}
+	}
+	out := make(map[string]string, len(known))
+	for commit, name := range maps.All(known) {
+		tree, err := p.wordings.Tree(commit)
+		if err != nil {
+			return nil, fmt.Errorf("compare with %s: %w", name, err)
+		}
+		out[surface.Digest(bytesOf(tree))] = name
+	}
+	return out, nil
+}
+
+// echo finds held-out task text in a wording. Only spans of the wording itself
+// come back.
+func (p *preparer) echo(text string) []candidates.Span {
+	var out []candidates.Span
+	for _, sc := range p.suite.Scenarios {
+		for _, sp := range sc.Task.Overlap(text, echoWords) {
+			out = append(out, candidates.Span{Start: sp.Start, End: sp.End})
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"testing/fstest"
+
+	"loopd/fixtures"
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/scenarios"
+)
+
+// Sealed is a suite as it was sealed: where it lies, its bytes and what they
+// mean.
+type Sealed struct {
+	Dir    string
+	Frozen *frozen.Suite
+	Suite  harness.Suite
+}
+
+// NotSealedError says that a suite was never sealed, or was changed since.
+type NotSealedError struct {
+	Dir   string
+	Drift *frozen.Drift // nil when it was never sealed
+}
+
+// Error names the directory and the first path that moved.
+func (e *NotSealedError) Error() string {
+	if e.Drift == nil {
+		return fmt.Sprintf("open suite %s: not sealed", e.Dir)
+	}
+	return fmt.Sprintf("open suite %s: changed since it was sealed: %s", e.Dir, e.Drift.Deltas[0])
+}
+
+// Hint returns the command that seals.
+func (e *NotSealedError) Hint() string {
+	if e.Drift == nil {
+		return "loopd freeze"
+	}
+	return `loopd freeze --reason "why it changed"`
+}
+
+// OpenSuite reads a sealed directory into memory and checks that it is what was
+// sealed. Everything is used from these bytes from now on.
+func OpenSuite(dir string) (Sealed, error) {
+	want, err := frozen.ReadManifest(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, statErr := os.Stat(dir); statErr != nil {
+			return Sealed{}, fmt.Errorf("open suite: %w", statErr)
+		}
+		return Sealed{}, &NotSealedError{Dir: dir}
+	}
+	if err != nil {
+		return Sealed{}, err
+	}
+	suite, err := frozen.Load(dir)
+	if err != nil {
+		return Sealed{}, err
+	}
+	if suite.Digest() != want.Digest() {
+		deltas := frozen.Compare(want, suite.Manifest())
+		return Sealed{}, &NotSealedError{Dir: dir, Drift: &frozen.Drift{Deltas: deltas, Old: want.Digest(), New: suite.Digest()}}
+	}
+	parsed, err := harness.ParseSuite(suite.FS())
+	if err != nil {
+		return Sealed{}, fmt.Errorf("open suite %s: %w", dir, err)
+	}
+	return Sealed{Dir: dir, Frozen: suite, Suite: parsed}, nil
+}
+
+// Verify compares the directory with what was read from it.
+func (s Sealed) Verify(ctx context.Context) (*frozen.Drift, error) {
+	return frozen.Verify(ctx, s.Dir, s.Frozen.Manifest())
+}
+
+// BundledSuite is the name of the suite inside the program.
+const BundledSuite = "os-adr"
+
+// WriteBundled lays the bundled suite out in a new directory, unsealed.
+func WriteBundled(dir string) error {
+	fsys, err := bundledFS()
+	if err != nil {
+		return fmt.Errorf("lay out the bundled suite: %w", err)
+	}
+	return frozen.Materialise(fsys, nil, dir)
+}
+
+// bundledFS arranges the embedded scenarios and fixtures as a suite on disk.
+func bundledFS() (fs.FS, error) {
+	out := make(fstest.MapFS)
+	add := func(fsys fs.FS, place func(name string) string) error {
+		return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := fs.ReadFile(fsys, name)
+			out[place(name)] = &fstest.MapFile{Data: data, Mode: 0o644}
+			return err
+		})
+	}
+	suite, err := fs.Sub(scenarios.FS(), BundledSuite)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(
+		add(suite, func(name string) string {
+			if path.Ext(name) == ".md" && name != "rubric.md" {
+				return "scenarios/" + name
+			}
+			return name
+		}),
+		add(fixtures.FS(), func(name string) string { return "fixtures/" + name }),
+	)
+	return out, err
+}
+
+// OpenBundled lays the bundled suite out in the state directory and seals it
+// the first time, and opens it.
+func (h Home) OpenBundled(ctx context.Context) (Sealed, error) {
+	err := WriteBundled(h.Suite())
+	switch {
+	case errors.Is(err, fs.ErrExist):
+	case err != nil:
+		return Sealed{}, err
+	default:
+		if _, err := frozen.Seal(ctx, h.Suite()); err != nil {
+			return Sealed{}, err
+		}
+	}
+	return OpenSuite(h.Suite())
+}

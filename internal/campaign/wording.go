@@ -1,0 +1,163 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/internal/gitrepo"
+	"loopd/internal/trial"
+	"loopd/report"
+)
+
+// Wordings reads wordings by commit and remembers them.
+type Wordings struct {
+	repo   *gitrepo.Private
+	subdir string   // the plugin's place in the repository
+	skip   []string // paths below the plugin that sessions never see
+	note   harness.Note
+
+	mu    sync.Mutex
+	trees map[string]harness.Tree
+}
+
+// Tree returns the plugin at a commit, ready to be copied into a sandbox.
+func (w *Wordings) Tree(commit string) (harness.Tree, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t, ok := w.trees[commit]; ok {
+		return t, nil
+	}
+	files, err := w.repo.Tree(commit)
+	if err != nil {
+		return nil, fmt.Errorf("read wording %.12s: %w", commit, err)
+	}
+	t := make(harness.Tree)
+	for name, f := range files {
+		below, ok := strings.CutPrefix(name, prefix(w.subdir))
+		if !ok || w.skipped(below) {
+			continue
+		}
+		mode, err := modeOf(f.Mode)
+		if err != nil {
+			return nil, fmt.Errorf("read wording %.12s: %s: %w", commit, name, err)
+		}
+		t[below] = harness.File{Mode: mode, Data: f.Data}
+	}
+	w.trees[commit] = t
+	return t, nil
+}
+
+func prefix(dir string) string {
+	if dir == "" || dir == "." {
+		return ""
+	}
+	return dir + "/"
+}
+
+func (w *Wordings) skipped(name string) bool {
+	for _, s := range w.skip {
+		if harness.MatchPath(s, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func modeOf(m gitrepo.Mode) (fs.FileMode, error) {
+	switch m {
+	case gitrepo.Regular:
+		return 0o644, nil
+	case gitrepo.Executable:
+		return 0o755, nil
+	default:
+		return 0, fmt.Errorf("a plugin with links or submodules cannot be copied into a session")
+	}
+}
+
+// Trial returns the wording as a trial wants it.
+func (w *Wordings) Trial(commit string) (trial.Wording, error) {
+	tree, err := w.Tree(commit)
+	if err != nil {
+		return trial.Wording{}, err
+	}
+	out := trial.Wording{Plugin: tree}
+	if w.note.Kind == harness.NoteFile {
+		f, ok := tree[w.note.File]
+		if !ok {
+			return trial.Wording{}, fmt.Errorf("read wording %.12s: no note %s", commit, w.note.File)
+		}
+		out.Note = strings.TrimSuffix(string(f.Data), "\n")
+	}
+	for _, name := range tree.Paths() {
+		if ok, _ := path.Match("skills/*/SKILL.md", name); !ok {
+			continue
+		}
+		d, err := description(tree[name].Data)
+		if err != nil {
+			return trial.Wording{}, fmt.Errorf("read wording %.12s: %s: %w", commit, name, err)
+		}
+		out.Descriptions = append(out.Descriptions, d)
+	}
+	return out, nil
+}
+
+// description reads the text a skill is listed with.
+func description(skill []byte) (string, error) {
+	text := strings.ReplaceAll(string(skill), "\r\n", "\n")
+	front, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return "", fmt.Errorf("no front matter")
+	}
+	front, _, ok = strings.Cut(front, "\n---")
+	if !ok {
+		return "", fmt.Errorf("front matter has no end")
+	}
+	var head struct {
+		Description string `yaml:"description"`
+	}
+	if err := yaml.Unmarshal([]byte(front), &head); err != nil {
+		return "", fmt.Errorf("front matter: %s", strings.SplitN(err.Error(), "\n", 2)[0])
+	}
+	return strings.TrimSpace(head.Description), nil
+}
+
+// bytesOf is the plugin's files as the candidates package wants them.
+func bytesOf(t harness.Tree) map[string][]byte {
+	out := make(map[string][]byte, len(t))
+	for name, f := range t {
+		out[name] = f.Data
+	}
+	return out
+}
+
+// Texts returns the Surface at a commit for a report; nil for no commit.
+func (w *Wordings) Texts(commit string) (report.Texts, error) {
+	if commit == "" {
+		return nil, nil
+	}
+	tree, err := w.Tree(commit)
+	if err != nil {
+		return nil, err
+	}
+	out := make(report.Texts)
+	for _, p := range candidates.NewSurface(bytesOf(tree), w.note.File).Paths {
+		out[p] = string(tree[p].Data)
+	}
+	return out, nil
+}
+
+// prepare makes sure that a commit of the user's is in the private repository.
+func importStart(ctx context.Context, repo *gitrepo.Private, user *gitrepo.User, commit string) error {
+	if err := repo.Import(ctx, user, commit); err != nil {
+		return fmt.Errorf("copy the starting wording: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxRequest is the largest request body passed on.
+const maxRequest = 64 << 20
+
+// Header is the header a credential travels in.
+type Header string
+
+// The headers of the two kinds of credential.
+const (
+	HeaderKey   Header = "x-api-key"     // an API key
+	HeaderToken Header = "authorization" // an OAuth token, sent as a bearer
+)
+
+// Credential is what the real API is to be shown instead of the dummy key. With
+// an empty Value the dummy key itself is passed on, for a simulated model.
+type Credential struct {
+	Header Header
+	Value  string
+}
+
+// LogValue and String keep the value out of logs and messages.
+func (c Credential) String() string { return string(c.Header) + ": [credential]" }
+
+func (c Credential) validate() error {
+	switch {
+	case c.Value == "":
+		return nil
+	case c.Header != HeaderKey && c.Header != HeaderToken:
+		return fmt.Errorf("credential header %q is neither %s nor %s", c.Header, HeaderKey, HeaderToken)
+	case strings.ContainsAny(c.Value, "\r\n\x00"):
+		return errors.New("credential holds a line break")
+	}
+	return nil
+}
+
+// Gateway is the running server.
+type Gateway struct {
+	url       *url.URL
+	server    *http.Server
+	transport *http.Transport
+	all       sync.WaitGroup
+
+	mu   sync.Mutex
+	taps map[string]*Tap // by dummy key
+}
+
+// Start listens on a free port of 127.0.0.1 and passes requests on to upstream.
+// When ctx ends, requests under way are broken off; Close ends the server.
+func Start(ctx context.Context, upstream *url.URL, cred Credential) (*Gateway, error) {
+	if err := cred.validate(); err != nil {
+		return nil, fmt.Errorf("start gateway: %w", err)
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start gateway: %w", err)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // an answer must be readable in passing
+	transport.MaxIdleConnsPerHost = 64
+	g := &Gateway{
+		url:       &url.URL{Scheme: "http", Host: listener.Addr().String()},
+		transport: transport,
+		taps:      make(map[string]*Tap),
+	}
+	g.server = &http.Server{
+		Handler:           g.handler(upstream, cred),
+		ReadHeaderTimeout: 30 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	g.all.Go(func() { _ = g.server.Serve(listener) }) // Close waits for it
+	return g, nil
+}
+
+// URL is the address sessions are given as the API's.
+func (g *Gateway) URL() *url.URL {
+	u := *g.url
+	return &u
+}
+
+// Close breaks off what is under way and returns when nothing runs any more.
+func (g *Gateway) Close() error {
+	err := g.server.Close()
+	g.mu.Lock()
+	taps := make([]*Tap, 0, len(g.taps))
+	for _, t := range g.taps {
+		taps = append(taps, t)
+	}
+	g.mu.Unlock()
+	for _, t := range taps {
+		t.Close()
+	}
+	g.all.Wait()
+	g.transport.CloseIdleConnections()
+	if err != nil {
+		return fmt.Errorf("close gateway: %w", err)
+	}
+	return nil
+}
+
+// Open lets a session's requests through. An empty Key is replaced by a random
+// one; Key names it. A key belongs to the session that was opened with it last.
+func (g *Gateway) Open(s Session) *Tap {
+	if s.Key == "" {
+		s.Key = "sk-ant-api03-" + rand.Text() + rand.Text()
+	}
+	t := newTap(g, s)
+	g.mu.Lock()
+	g.taps[s.Key] = t
+	g.mu.Unlock()
+	return t
+}
+
+func (g *Gateway) find(key string) *Tap {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.taps[key]
+}
+
+func (g *Gateway) forget(t *Tap) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.taps[t.session.Key] == t {
+		delete(g.taps, t.session.Key)
+	}
+}
+
+// tapKey is where a request's context carries the session it belongs to, on
+// its way through the proxy.
+type tapKey struct{}
+
+func (g *Gateway) handler(upstream *url.URL, cred Credential) http.Handler {
+	proxy := &httputil.ReverseProxy{
+		Transport:      g.transport,
+		FlushInterval:  -1, // every write at once
+		ErrorLog:       log.New(io.Discard, "", 0),
+		Rewrite:        func(r *httputil.ProxyRequest) { rewrite(r, upstream, cred) },
+		ModifyResponse: tapResponse,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			// What went wrong may name the upstream; a session need not know.
+			refuse(w, http.StatusBadGateway, "api_error", "upstream not reached")
+		},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tap := g.find(dummyKey(r.Header))
+		if tap == nil || !tap.enter() {
+			refuse(w, http.StatusUnauthorized, "authentication_error", "unknown key")
+			return
+		}
+		defer tap.leave()
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), tapKey{}, tap))
+		defer cancel()
+		defer context.AfterFunc(tap.closed, cancel)()
+		r = r.WithContext(ctx)
+		if !readRequest(w, r, tap) {
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+}
+
+// dummyKey is the key a session shows, in whichever header its kind uses.
+func dummyKey(h http.Header) string {
+	if key := h.Get(string(HeaderKey)); key != "" {
+		return key
+	}
+	auth := h.Get(string(HeaderToken))
+	if len(auth) > 7 && strings.EqualFold(auth[:7], "bearer ") {
+		return auth[7:]
+	}
+	return ""
+}
+
+func rewrite(r *httputil.ProxyRequest, upstream *url.URL, cred Credential) {
+	r.SetURL(upstream)
+	r.Out.Host = upstream.Host
+	r.Out.Header.Set("Accept-Encoding", "identity")
+	if cred.Value == "" {
+		return
+	}
+	r.Out.Header.Del(string(HeaderKey))
+	r.Out.Header.Del(string(HeaderToken))
+	value := cred.Value
+	if cred.Header == HeaderToken {
+		value = "Bearer " + value
+	}
+	r.Out.Header.Set(string(cred.Header), value)
+}
+
+// readRequest takes the body in whole, looks at it and puts it back.
+func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) bool {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		tap.request(0)
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "request over 64 MiB")
+		}
+		return false
+	}
+	tap.request(len(body))
+	if r.Method == http.MethodPost && r.URL.Path == "/v1/messages" {
+		tap.inspect(body)
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.TransferEncoding = nil
+	return true
+}
+
+// refuse answers in the API's own form, which the agent knows how to read.
+func refuse(w http.ResponseWriter, status int, kind, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":%q}}`, kind, message)
+}

@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+)
+
+const (
+	maxEvent = 8 << 20  // of a stream
+	maxPlain = 64 << 20 // of an answer that is one JSON object
+)
+
+// served is what a part of an answer names.
+type served struct {
+	message, model string
+	tools          []string
+}
+
+// tapResponse puts a reader between the API's answer and the session.
+func tapResponse(resp *http.Response) error {
+	tap, ok := resp.Request.Context().Value(tapKey{}).(*Tap)
+	if !ok {
+		return errors.New("answer to no session")
+	}
+	tap.answer(resp)
+	r := &tappedBody{body: resp.Body, tap: tap}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+	case resp.Header.Get("Content-Encoding") != "" && resp.Header.Get("Content-Encoding") != "identity":
+		tap.unread()
+	case kind == "text/event-stream":
+		r.part = &eventReader{tap: tap}
+	case kind == "application/json":
+		r.part = &plainReader{tap: tap}
+	}
+	resp.Body = r
+	return nil
+}
+
+// reader is fed an answer as it passes.
+type reader interface {
+	feed(p []byte)
+	end()
+}
+
+type tappedBody struct {
+	body io.ReadCloser
+	tap  *Tap
+	part reader
+}
+
+// Read writes down what has come before handing it on.
+func (b *tappedBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.tap.received(n)
+	if b.part != nil {
+		b.part.feed(p[:n])
+		if err != nil {
+			b.part.end()
+			b.part = nil
+		}
+	}
+	return n, err
+}
+
+// Close closes the answer.
+func (b *tappedBody) Close() error { return b.body.Close() }
+
+// eventReader reads server-sent events piece by piece. It keeps one event's
+// data at most, and of long ones nothing.
+type eventReader struct {
+	tap  *Tap
+	line []byte
+	data []byte
+	long bool // the current event is over maxEvent
+}
+
+func (e *eventReader) feed(p []byte) {
+	for len(p) > 0 {
+		piece, rest, whole := bytes.Cut(p, []byte("\n"))
+		if len(e.line)+len(e.data)+len(piece) > maxEvent {
+			e.long, e.line, e.data = true, e.line[:0], e.data[:0]
+		} else {
+			e.line = append(e.line, piece...)
+		}
+		if whole {
+			e.endLine()
+		}
+		p = rest
+	}
+}
+
+func (e *eventReader) endLine() {
+	line := bytes.TrimSuffix(e.line, []byte("\r"))
+	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		e.data = append(append(e.data, bytes.TrimPrefix(data, []byte(" "))...), '\n')
+	}
+	if len(line) == 0 && !(e.long && len(e.line) > 0) {
+		e.endEvent()
+	}
+	e.line = e.line[:0]
+}
+
+func (e *eventReader) endEvent() {
+	if e.long {
+		e.tap.unread()
+	} else if s, ok := readEvent(e.data); ok {
+		e.tap.served(s)
+	}
+	e.data, e.long = e.data[:0], false
+}
+
+func (e *eventReader) end() {
+	e.endLine()
+	e.endEvent()
+}
+
+// readEvent takes the ids from the two events that carry any. All others are
+// told by their bytes and not parsed.
+func readEvent(data []byte) (served, bool) {
+	if !bytes.Contains(data, []byte("message_start")) && !bytes.Contains(data, []byte("content_block_start")) {
+		return served{}, false
+	}
+	var event struct {
+		Type    string  `json:"type"`
+		Message message `json:"message"`
+		Block   block   `json:"content_block"`
+	}
+	if json.Unmarshal(data, &event) != nil {
+		return served{}, false
+	}
+	switch event.Type {
+	case "message_start":
+		return event.Message.served(), true
+	case "content_block_start":
+		return served{tools: event.Block.tools()}, true
+	}
+	return served{}, false
+}
+
+type message struct {
+	ID      string  `json:"id"`
+	Model   string  `json:"model"`
+	Content []block `json:"content"`
+}
+
+type block struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+}
+
+func (m message) served() served {
+	s := served{message: m.ID, model: m.Model}
+	for _, b := range m.Content {
+		s.tools = append(s.tools, b.tools()...)
+	}
+	return s
+}
+
+func (b block) tools() []string {
+	if b.Type != "tool_use" {
+		return nil
+	}
+	return []string{b.ID}
+}
+
+// plainReader reads an answer that is one JSON object.
+type plainReader struct {
+	tap  *Tap
+	data []byte
+	long bool
+}
+
+func (r *plainReader) feed(p []byte) {
+	if r.long = r.long || len(r.data)+len(p) > maxPlain; r.long {
+		r.data = nil
+		return
+	}
+	r.data = append(r.data, p...)
+}
+
+func (r *plainReader) end() {
+	var m struct {
+		Type string `json:"type"`
+		message
+	}
+	switch {
+	case r.long:
+		r.tap.unread()
+	case json.Unmarshal(r.data, &m) == nil && m.Type == "message":
+		r.tap.served(m.message.served())
+	}
+}

@@ -1,0 +1,191 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Session is what the gateway is to look for in one session's requests.
+type Session struct {
+	Key string // the dummy key the session was given
+	// Note is the text the hook should have delivered; empty when none.
+	Note string
+	// Descriptions are those of the plugin's skills.
+	Descriptions []string
+}
+
+// Report is what passed between one session and the API.
+type Report struct {
+	Requests int
+	// Note: some request held the note whole; also when there is none to hold.
+	Note bool
+	// Descriptions says the same of each description, in the session's order.
+	Descriptions []bool
+	// Exposed: one and the same request held the note and every description.
+	Exposed bool
+	// MessageIDs, ToolIDs and Models are what answers said, in order of first
+	// appearance.
+	MessageIDs []string
+	ToolIDs    []string
+	Models     []string
+	Statuses   map[int]int // answers by HTTP status
+	// Unread counts answers whose ids could not be read, so that an id missing
+	// above proves nothing.
+	Unread                int
+	BytesSent, BytesTaken int64 // by the session
+	LastActivity          time.Time
+}
+
+// Tap is one session's way through the gateway.
+type Tap struct {
+	gateway *Gateway
+	session Session
+	closed  context.Context
+	shut    context.CancelFunc
+
+	mu     sync.Mutex
+	active int
+	idle   *sync.Cond // active has become 0
+	report Report
+}
+
+func newTap(g *Gateway, s Session) *Tap {
+	t := &Tap{gateway: g, session: s}
+	t.closed, t.shut = context.WithCancel(context.Background())
+	t.idle = sync.NewCond(&t.mu)
+	t.report = Report{
+		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
+		Exposed: false,
+	}
+	return t
+}
+
+// Key is the dummy key to give to the session.
+func (t *Tap) Key() string { return t.session.Key }
+
+// Report returns what has passed so far; after Close, all that ever will.
+func (t *Tap) Report() Report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.report
+	r.Descriptions = slices.Clone(r.Descriptions)
+	r.MessageIDs, r.ToolIDs, r.Models = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Models)
+	r.Statuses = make(map[int]int, len(t.report.Statuses))
+	for status, n := range t.report.Statuses {
+		r.Statuses[status] = n
+	}
+	return r
+}
+
+// LastActivity is when a byte last passed, the zero time for never.
+func (t *Tap) LastActivity() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.report.LastActivity
+}
+
+// Close lets no further request through, breaks off those under way and
+// returns when they have ended.
+func (t *Tap) Close() {
+	t.gateway.forget(t)
+	t.shut()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.active > 0 {
+		t.idle.Wait()
+	}
+}
+
+// enter counts a request in, unless the session is closed.
+func (t *Tap) enter() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed.Err() != nil {
+		return false
+	}
+	t.active++
+	return true
+}
+
+func (t *Tap) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.active--; t.active == 0 {
+		t.idle.Broadcast()
+	}
+}
+
+func (t *Tap) request(size int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Requests++
+	t.report.BytesSent += int64(size)
+	t.report.LastActivity = time.Now()
+}
+
+// inspect looks for note and descriptions in the texts of a request.
+func (t *Tap) inspect(body []byte) {
+	t.mu.Lock()
+	done := t.report.Exposed
+	t.mu.Unlock()
+	if done {
+		return // what is proven needs no second proof, and bodies grow
+	}
+	texts, err := requestTexts(body)
+	if err != nil {
+		return // not a request the API would understand either
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := holds(texts, t.session.Note)
+	t.report.Note = t.report.Note || all
+	for i, d := range t.session.Descriptions {
+		whole := holds(texts, d)
+		t.report.Descriptions[i] = t.report.Descriptions[i] || whole
+		all = all && whole
+	}
+	t.report.Exposed = all
+}
+
+// answer begins writing down an answer.
+func (t *Tap) answer(resp *http.Response) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Statuses[resp.StatusCode]++
+	t.report.LastActivity = time.Now()
+}
+
+func (t *Tap) received(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.BytesTaken += int64(n)
+	t.report.LastActivity = time.Now()
+}
+
+func (t *Tap) unread() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Unread++
+}
+
+// served writes down what a part of an answer named.
+func (t *Tap) served(s served) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &t.report
+	r.MessageIDs = addNew(r.MessageIDs, s.message)
+	r.Models = addNew(r.Models, s.model)
+	for _, id := range s.tools {
+		r.ToolIDs = addNew(r.ToolIDs, id)
+	}
+}
+
+func addNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}

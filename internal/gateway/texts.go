@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// requestTexts decodes the texts a request puts before the model on its own
+// account: the system prompt and what is said in the user's and the system's
+// name. Answers and tool results are left out: a model that quotes the note, or
+// reads a skill's file, was not exposed by it.
+func requestTexts(body []byte) ([]string, error) {
+	var request struct {
+		System   content `json:"system"`
+		Messages []struct {
+			Role    string  `json:"role"`
+			Content content `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	texts := []string(request.System)
+	for _, m := range request.Messages {
+		if m.Role != "assistant" {
+			texts = append(texts, m.Content...)
+		}
+	}
+	return texts, nil
+}
+
+// content is the texts of a field that is a string or a list of blocks.
+type content []string
+
+// UnmarshalJSON takes both forms, and nothing from blocks that are not text.
+func (c *content) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*c = content{one}
+		return nil
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(data, &blocks); err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		if b.Type == "text" {
+			*c = append(*c, b.Text)
+		}
+	}
+	return nil
+}
+
+// holds reports whether one text contains s whole.
+func holds(texts []string, s string) bool {
+	if s == "" {
+		return true
+	}
+	for _, t := range texts {
+		if strings.Contains(t, s) {
+			return true
+		}
+	}
+	return false
+}

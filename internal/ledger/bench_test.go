@@ -1,0 +1,42 @@
+package ledger
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A night's ledger: events of the size of a trial's record.
+func BenchmarkReplay(b *testing.B) {
+	l := open(b, stateDir(b))
+	const events = 100_000
+	payload := json.RawMessage(`{"checks":"` + strings.Repeat("axis a pass; ", 40) + `"}`)
+	batch := make([]Record, 1000)
+	for i := range batch {
+		batch[i] = event(i)
+		batch[i].Payload = payload
+	}
+	for range events / len(batch) {
+		must(b, l.Append(b.Context(), batch...))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range l.Entries(b.Context(), 1) {
+			must(b, err)
+			n++
+		}
+		if n != events {
+			b.Fatalf("got %d events, want %d", n, events)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/events, "µs/event")
+}
+
+func BenchmarkAppend(b *testing.B) {
+	l := open(b, stateDir(b))
+	b.ReportAllocs()
+	for b.Loop() {
+		must(b, l.Append(b.Context(), event(1)))
+	}
+}

@@ -1,0 +1,261 @@
+package ledger
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tamper gives f a connection that the ledger knows nothing of, with the guards
+// in the schema removed: whoever wants to can do that.
+func tamper(t testing.TB, dir string) *sql.DB {
+	t.Helper()
+	db, err := connect(filepath.Join(dir, fileName), writing)
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	_, err = db.Exec(`DROP TRIGGER events_stay; DROP TRIGGER events_remain`)
+	must(t, err)
+	return db
+}
+
+func wantDamage(t *testing.T, l *Ledger, seq int64, what string) {
+	t.Helper()
+	err := l.Verify(t.Context())
+	damage, ok := errors.AsType[*DamageError](err)
+	if !ok || damage.Seq != seq {
+		t.Errorf("%s: got %v, want damage at %d", what, err, seq)
+	}
+}
+
+func TestEveryFlippedByteIsFoundAndLocated(t *testing.T) {
+	t.Parallel()
+	dir := stateDir(t)
+	l := open(t, dir)
+	appendN(t, l, 50)
+	db := tamper(t, dir)
+	flips := 0
+	for _, seq := range []int64{1, 2, 25, 49, 50} {
+		for _, column := range []string{"time", "kind", "payload", "prev", "hash"} {
+			var old string
+			must(t, db.QueryRow(`SELECT `+column+` FROM events WHERE seq = ?`, seq).Scan(&old))
+			for i := range len(old) {
+				bad := []byte(old)
+				bad[i] ^= 1 << (i % 8)
+				set(t, db, column, seq, string(bad))
+				wantDamage(t, l, seq, fmt.Sprintf("%s byte %d", column, i))
+				flips++
+			}
+			set(t, db, column, seq, old+"x")
+			wantDamage(t, l, seq, column+" longer")
+			set(t, db, column, seq, old)
+		}
+	}
+	if flips < 500 {
+		t.Errorf("only %d flips were tried", flips)
+	}
+	must(t, l.Verify(t.Context()))
+}
+
+func set(t *testing.T, db *sql.DB, column string, seq int64, value string) {
+	t.Helper()
+	_, err := db.Exec(`UPDATE events SET `+column+` = ? WHERE seq = ?`, value, seq)
+	must(t, err)
+}
+
+func TestStructuralDamageIsLocated(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, sql string
+		want      int64
+	}{
+		{"first row gone", `DELETE FROM events WHERE seq = 1`, 1},
+		{"middle row gone", `DELETE FROM events WHERE seq = 7`, 7},
+		{"tail cut", `DELETE FROM events WHERE seq > 8`, 9},
+		{"last row gone", `DELETE FROM events WHERE seq = 12`, 12},
+		{"all rows gone", `DELETE FROM events`, 1},
+		{"rows swapped", `UPDATE events SET seq = 99 WHERE seq = 4; UPDATE events SET seq = 4 WHERE seq = 5; UPDATE events SET seq = 5 WHERE seq = 99`, 4},
+		{"renumbered", `UPDATE events SET seq = 40 WHERE seq = 12`, 12},
+		{"zeroth row", `UPDATE events SET seq = 0 WHERE seq = 3`, 0},
+		{"row from nowhere", `INSERT INTO events SELECT 13, time, kind, payload, prev, hash FROM events WHERE seq = 12`, 13},
+		{"counter lowered", `UPDATE sqlite_sequence SET seq = 5`, 6},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := stateDir(t)
+			l := open(t, dir)
+			appendN(t, l, 12)
+			_, err := tamper(t, dir).Exec(c.sql)
+			must(t, err)
+			wantDamage(t, l, c.want, c.name)
+			good, err := collect(t, l, 1)
+			if _, ok := errors.AsType[*DamageError](err); !ok || len(good) > 12 {
+				t.Errorf("reading: got %d entries and %v, want damage", len(good), err)
+			}
+		})
+	}
+}
+
+// A cut record must not be continued: the new event would hide the cut.
+func TestCutRecordIsNotContinued(t *testing.T) {
+	t.Parallel()
+	dir := stateDir(t)
+	l, err := Open(dir)
+	must(t, err)
+	appendN(t, l, 5)
+	_, err = tamper(t, dir).Exec(`DELETE FROM events WHERE seq = 5`)
+	must(t, err)
+	must(t, l.Close())
+	again := open(t, dir)
+	err = again.Append(t.Context(), event(9))
+	if damage, ok := errors.AsType[*DamageError](err); !ok || damage.Seq != 5 {
+		t.Errorf("got %v, want damage at 5", err)
+	}
+}
+
+func TestTheSchemaStopsASlipOfTheHand(t *testing.T) {
+	t.Parallel()
+	l := open(t, stateDir(t))
+	appendN(t, l, 2)
+	for _, q := range []string{`UPDATE events SET kind = 'x'`, `DELETE FROM events`} {
+		if _, err := l.write.Exec(q); err == nil || !strings.Contains(err.Error(), "append-only") {
+			t.Errorf("%s: got %v, want a refusal", q, err)
+		}
+	}
+}
+
+// A bit that flips on the disk either does no harm to any event or is found.
+func TestFlippedBitsOfTheFile(t *testing.T) {
+	t.Parallel()
+	dir := stateDir(t)
+	l, err := Open(dir)
+	must(t, err)
+	appendN(t, l, 50)
+	want, err := collect(t, l, 1)
+	must(t, err)
+	must(t, l.Close())
+	path := filepath.Join(dir, fileName)
+	good, err := os.ReadFile(path)
+	must(t, err)
+	rng := rand.New(rand.NewPCG(1, 2))
+	found := 0
+	for range 300 {
+		bad := append([]byte(nil), good...)
+		at, bit := rng.IntN(len(bad)), rng.IntN(8)
+		bad[at] ^= 1 << bit
+		must(t, os.WriteFile(path, bad, 0o600))
+		got, err := readAll(t, dir)
+		if err != nil {
+			found++
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("byte %d bit %d: no error but (-want +got):\n%s", at, bit, diff)
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d of 300 flips were found", found)
+	}
+}
+
+func readAll(t *testing.T, dir string) ([]Entry, error) {
+	t.Helper()
+	l, err := OpenReadOnly(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := l.Verify(t.Context()); err != nil {
+		return nil, err
+	}
+	return collect(t, l, 1)
+}
+
+func TestNotADatabase(t *testing.T) {
+	t.Parallel()
+	dir := stateDir(t)
+	must(t, os.Mkdir(dir, 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, fileName), []byte(strings.Repeat("not a database ", 500)), 0o600))
+	_, errWrite := Open(dir)
+	_, errRead := OpenReadOnly(dir)
+	for _, err := range []error{errWrite, errRead} {
+		if _, ok := errors.AsType[*DamageError](err); !ok {
+			t.Errorf("got %v, want a DamageError", err)
+		}
+	}
+}
+
+// childDir makes this test binary a process that appends until it is killed.
+const childDir = "LOOPD_LEDGER_TEST_DIR"
+
+func appendForever(dir string) int {
+	l, err := Open(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer l.Close()
+	for i := 0; ; i++ {
+		batch := []Record{event(i), event(i + 1), event(i + 2)}[:1+i%3]
+		if err := l.Append(context.Background(), batch...); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Println(len(batch))
+	}
+}
+
+func TestKilledWriterLosesNothingItAcknowledged(t *testing.T) {
+	t.Parallel()
+	dir := stateDir(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	acknowledged := 0
+	for round := range 20 {
+		acknowledged += killAfter(t, dir, 1+rng.IntN(40))
+		l, err := Open(dir)
+		must(t, err)
+		must(t, l.Verify(t.Context()))
+		got, err := collect(t, l, 1)
+		must(t, err)
+		must(t, l.Close())
+		if len(got) < acknowledged {
+			t.Fatalf("round %d: got %d entries, want at least the %d acknowledged", round, len(got), acknowledged)
+		}
+		// What was written and not yet acknowledged counts from now on.
+		acknowledged = len(got)
+	}
+}
+
+// killAfter kills a writer in full swing once it has acknowledged n batches and
+// returns how many records all its acknowledgements cover.
+func killAfter(t *testing.T, dir string, n int) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	records, lines := 0, bufio.NewScanner(out)
+	for i := 0; lines.Scan(); i++ {
+		k, err := strconv.Atoi(lines.Text())
+		must(t, err)
+		records += k
+		if i == n {
+			must(t, cmd.Process.Kill())
+		}
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("writer ended by itself: %v", err)
+	}
+	return records
+}

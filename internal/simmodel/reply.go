@@ -1,0 +1,151 @@
+package simmodel
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// Sizes of a plausible conversation, in tokens: what the CLI sends before the
+// first answer, and what a turn adds.
+const (
+	tokensPrefix  = 13200
+	tokensPerTurn = 180
+)
+
+// usage is the token report of one answer.
+type usage struct {
+	Input      int `json:"input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+// reply is one answer, ready to be sent in either form.
+type reply struct {
+	id    string
+	tool  string // id of the tool call
+	model string
+	turn  turn
+	usage usage
+}
+
+func newReply(key, model string, n int, t turn) reply {
+	id := digest("message", key, n)
+	input, _ := json.Marshal(t.input) // strings only: cannot fail
+	u := usage{Input: 4, CacheWrite: tokensPrefix, Output: 8 + (len(t.text)+len(input))/4}
+	if n > 0 {
+		u.CacheRead, u.CacheWrite = tokensPrefix+(n-1)*tokensPerTurn, tokensPerTurn
+	}
+	return reply{id: "msg_01" + id[:22], tool: "toolu_01" + id[22:44], model: model, turn: t, usage: u}
+}
+
+// digest derives 64 hex digits that give nothing of the key away.
+func digest(kind, key string, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d", kind, key, n))
+	return hex.EncodeToString(sum[:])
+}
+
+func (r reply) stop() string {
+	if r.turn.tool != "" {
+		return "tool_use"
+	}
+	return "end_turn"
+}
+
+// message is the Messages API object, with or without its content.
+func (r reply) message(whole bool) map[string]any {
+	m := map[string]any{
+		"id": r.id, "type": "message", "role": "assistant", "model": r.model,
+		"content": []any{}, "stop_reason": nil, "stop_sequence": nil,
+	}
+	u := r.usage
+	if whole {
+		m["content"], m["stop_reason"] = []any{r.block(true)}, r.stop()
+	} else {
+		u.Output = 1
+	}
+	m["usage"] = u
+	return m
+}
+
+func (r reply) block(whole bool) map[string]any {
+	if r.turn.tool == "" {
+		text := ""
+		if whole {
+			text = r.turn.text
+		}
+		return map[string]any{"type": "text", "text": text}
+	}
+	input := map[string]any{}
+	if whole {
+		input = r.turn.input
+	}
+	return map[string]any{"type": "tool_use", "id": r.tool, "name": r.turn.tool, "input": input}
+}
+
+// deltas cuts the content in two, as a stream would.
+func (r reply) deltas() []map[string]any {
+	kind, field, text := "text_delta", "text", r.turn.text
+	if r.turn.tool != "" {
+		input, _ := json.Marshal(r.turn.input) // strings only: cannot fail
+		kind, field, text = "input_json_delta", "partial_json", string(input)
+	}
+	runes := []rune(text)
+	half := len(runes) / 2
+	var out []map[string]any
+	for _, part := range []string{string(runes[:half]), string(runes[half:])} {
+		out = append(out, map[string]any{"type": kind, field: part})
+	}
+	return out
+}
+
+// event is one frame of a stream. Its name is repeated in the data.
+type event struct {
+	name string
+	data map[string]any
+}
+
+func (r reply) events() []event {
+	out := []event{
+		{"message_start", map[string]any{"message": r.message(false)}},
+		{"ping", map[string]any{}},
+		{"content_block_start", map[string]any{"index": 0, "content_block": r.block(false)}},
+	}
+	for _, d := range r.deltas() {
+		out = append(out, event{"content_block_delta", map[string]any{"index": 0, "delta": d}})
+	}
+	return append(out,
+		event{"content_block_stop", map[string]any{"index": 0}},
+		event{"message_delta", map[string]any{
+			"delta": map[string]any{"stop_reason": r.stop(), "stop_sequence": nil},
+			"usage": map[string]any{"output_tokens": r.usage.Output},
+		}},
+		event{"message_stop", map[string]any{}})
+}
+
+// stream writes the frames and flushes each. With cut it stops in the middle
+// and drops the connection.
+func (r reply) stream(w http.ResponseWriter, cut bool) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	flusher := http.NewResponseController(w)
+	for i, e := range r.events() {
+		if cut && i == 4 {
+			panic(http.ErrAbortHandler) // the server's way to drop a connection
+		}
+		e.data["type"] = e.name
+		data, err := json.Marshal(e.data)
+		if err != nil {
+			return
+		}
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, data); err != nil {
+			return
+		}
+		if err := flusher.Flush(); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package simmodel
+
+import (
+	"slices"
+	"strings"
+
+	"loopd/harness"
+)
+
+// Effect is a planted influence of wording on the pass rate.
+type Effect struct {
+	// Phrase is what must stand in the wording, compared with runs of white
+	// space folded to one blank.
+	Phrase string
+	// Lift moves the rate p: p += Lift(1-p) when it is not negative, else
+	// p *= 1+Lift.
+	Lift float64
+	// Cells are the cells the effect touches; nil means Wording.Objective.
+	Cells []harness.Cell
+}
+
+// Wording says how the simulated model answers to wording. The zero value
+// passes nothing.
+type Wording struct {
+	// Base is the pass rate of a cell before any effect; a cell that is not
+	// listed starts at 0.
+	Base map[harness.Cell]float64
+	// Objective are the cells touched by effects that name none; nil means
+	// every cell of Base.
+	Objective []harness.Cell
+	// Effects apply in order.
+	Effects []Effect
+}
+
+// Rate returns the true pass rate of a cell under a wording, in [0,1]. It is
+// pure: a rehearsal computes the true means with it before any session.
+func (w Wording) Rate(cell harness.Cell, text string) float64 {
+	p := w.Base[cell]
+	text = fold(text)
+	for _, e := range w.Effects {
+		phrase := fold(e.Phrase)
+		if phrase == "" || !w.touches(e, cell) || !strings.Contains(text, phrase) {
+			continue
+		}
+		if e.Lift >= 0 {
+			p += e.Lift * (1 - p)
+		} else {
+			p *= 1 + e.Lift
+		}
+	}
+	return min(max(p, 0), 1)
+}
+
+func (w Wording) touches(e Effect, cell harness.Cell) bool {
+	cells := e.Cells
+	if cells == nil {
+		cells = w.Objective
+	}
+	if cells == nil {
+		_, ok := w.Base[cell]
+		return ok
+	}
+	return slices.Contains(cells, cell)
+}
+
+func fold(s string) string { return strings.Join(strings.Fields(s), " ") }

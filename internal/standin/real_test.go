@@ -1,0 +1,171 @@
+package standin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/simmodel"
+)
+
+// realCLI returns an agent that runs the real CLI, or skips: the binary is
+// named by LOOPD_CLAUDE, and LOOPD_REQUIRE=claude turns a skip into a failure.
+// The binary is linked into the sandbox because the user it runs as may not be
+// able to reach it where it is.
+func realCLI(t *testing.T) agent {
+	t.Helper()
+	named := os.Getenv("LOOPD_CLAUDE")
+	if named == "" {
+		if slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), "claude") {
+			t.Fatal("LOOPD_REQUIRE names claude, LOOPD_CLAUDE does not name a binary")
+		}
+		t.Skip("LOOPD_CLAUDE does not name the agent CLI")
+	}
+	binary, err := filepath.EvalSymlinks(named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(r *rig) outcome {
+		r.t.Helper()
+		exe := r.path("claude")
+		if err := linkOrCopy(binary, exe); err != nil {
+			r.t.Fatal(err)
+		}
+		cmd := exec.Command(exe, r.args()...)
+		if os.Geteuid() == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
+		}
+		return r.execute(cmd, r.environ())
+	}
+}
+
+func linkOrCopy(from, to string) error {
+	if err := os.Link(from, to); err == nil || errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// TestRealCLI plays the simulated model to the real CLI: tool calls are
+// executed, the final text arrives, and the lines are those on record.
+func TestRealCLI(t *testing.T) {
+	t.Parallel()
+	run := realCLI(t)
+	for _, name := range []string{"oracle", "oracle-4x", "nop", "overloaded", "rate-limit", "refused", "tool-errors"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, goodHook)
+			situations()[name](r)
+			o := run(r)
+			if o.code != exitCodes()[name] {
+				t.Errorf("exit: got %d, want %d; stderr %s", o.code, exitCodes()[name], o.stderr)
+			}
+			if strings.HasPrefix(name, "oracle") {
+				checkOracle(t, r, o)
+			}
+			if name == "nop" && r.file("work/relay.rb") != "LIMIT = 9\n" {
+				t.Errorf("relay.rb: got %q", r.file("work/relay.rb"))
+			}
+			compareRecord(t, name, r, o)
+		})
+	}
+}
+
+// TestRealCLIDies shows what the killing faults do to the real CLI.
+func TestRealCLIDies(t *testing.T) {
+	t.Parallel()
+	run := realCLI(t)
+	for fault, want := range map[simmodel.Fault]int{simmodel.FaultCrash: 137, simmodel.FaultTerminate: 143} {
+		t.Run(string(fault), func(t *testing.T) {
+			r := newRig(t, goodHook)
+			r.session.Fault = fault
+			checkNoResult(t, run(r), want)
+		})
+	}
+}
+
+// TestRealHookVariants repeats the measurement behind hookVariants.
+func TestRealHookVariants(t *testing.T) {
+	t.Parallel()
+	run := realCLI(t)
+	if testing.Short() {
+		t.Skip("one session a variant")
+	}
+	for name, v := range hookVariants() {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, v.body)
+			r.session.Scenario.Oracle = r.session.Scenario.Oracle[5:]
+			checkHook(t, v, r, run(r))
+		})
+	}
+}
+
+// compareRecord compares kinds and keys of a real session with the record, or
+// rewrites the record.
+func compareRecord(t *testing.T, name string, r *rig, o outcome) {
+	t.Helper()
+	file := filepath.Join("testdata", "real", name+".jsonl")
+	if *update {
+		if err := os.WriteFile(file, neutral(t, r, o), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := parseLines(t, data)
+	if diff := cmp.Diff(keySets(recorded), keySets(o.lines)); diff != "" {
+		t.Errorf("keys (-recorded +now):\n%s", diff)
+	}
+}
+
+// neutral makes a record of a stream: paths, ids, times and ports replaced, the
+// CLI's own lists and texts left out.
+func neutral(t *testing.T, r *rig, o outcome) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, l := range o.lines {
+		if l["subtype"] == "init" {
+			for _, k := range []string{"tools", "slash_commands", "terminal_slash_commands", "agents", "skills", "capabilities"} {
+				l[k] = []string{}
+			}
+		}
+		data, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(data, '\n'))
+	}
+	text := strings.ReplaceAll(out.String(), r.root, "/sandbox")
+	for _, p := range [][2]string{
+		{`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`, "00000000-0000-4000-8000-000000000000"},
+		{`"\d{4}-\d\d-\d\dT[\d:.]+Z"`, `"2026-01-01T00:00:00.000Z"`},
+		{`cc-socks/\d+`, "cc-socks/1"},
+		{`"(\w+_ms)":\d+`, `"$1":1`},
+	} {
+		text = regexp.MustCompile(p[0]).ReplaceAllString(text, p[1])
+	}
+	return []byte(text)
+}

@@ -1,0 +1,275 @@
+package standin_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/harness"
+	"loopd/internal/simmodel"
+	"loopd/internal/standin"
+)
+
+// situations are whole sessions, each with a golden of its line kinds.
+func situations() map[string]func(r *rig) {
+	return map[string]func(r *rig){
+		"oracle":     func(*rig) {},
+		"oracle-4x":  func(r *rig) { r.tier = model4 },
+		"nop":        func(r *rig) { r.model = simmodel.New(simmodel.Wording{}) },
+		"overloaded": func(r *rig) { r.session.Fault = simmodel.FaultOverloaded },
+		"unavailable": func(r *rig) {
+			r.session.Fault = simmodel.FaultUnavailable
+			r.env = []string{"CLAUDE_CODE_MAX_RETRIES=1"}
+		},
+		"rate-limit": func(r *rig) { r.session.Fault = simmodel.FaultRateLimit },
+		"server-error": func(r *rig) {
+			r.session.Fault = simmodel.FaultServerError
+			r.env = []string{"CLAUDE_CODE_MAX_RETRIES=1"}
+		},
+		"auth":    func(r *rig) { r.session.Fault = simmodel.FaultAuth; r.env = []string{"CLAUDE_CODE_MAX_RETRIES=1"} },
+		"billing": func(r *rig) { r.session.Fault = simmodel.FaultBilling },
+		"model-gone": func(r *rig) {
+			r.session.Fault = simmodel.FaultModelGone
+		},
+		"cut": func(r *rig) { r.session.Fault = simmodel.FaultCut },
+		"refused": func(r *rig) {
+			r.env = []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:9", "CLAUDE_CODE_MAX_RETRIES=1"}
+		},
+		"tool-errors": func(r *rig) {
+			r.session.Scenario.Oracle = []harness.Step{
+				{Bash: "echo oops >&2; exit 3"}, {Read: "notes/none.md"}, {Skill: "nowhere"}, {Text: "All failed."},
+			}
+		},
+	}
+}
+
+// exitCodes of the situations; 0 where not listed.
+func exitCodes() map[string]int {
+	return map[string]int{
+		"unavailable": 1, "rate-limit": 1, "server-error": 1, "auth": 1, "billing": 1, "model-gone": 1, "refused": 1,
+	}
+}
+
+func TestLineKinds(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range situations() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, goodHook)
+			prepare(r)
+			o := inProcess(r)
+			if o.code != exitCodes()[name] {
+				t.Errorf("exit: got %d, want %d; stderr %s", o.code, exitCodes()[name], o.stderr)
+			}
+			got := strings.Join(o.kinds(), "\n") + "\n"
+			golden := filepath.Join("testdata", "kinds", name+".golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("line kinds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOracleWorksInTheProject(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	o := inProcess(r)
+	checkOracle(t, r, o)
+}
+
+// checkOracle holds for the stand-in and for the real CLI.
+func checkOracle(t *testing.T, r *rig, o outcome) {
+	t.Helper()
+	final := "Note 0001 settles the limit; I raised it to six and wrote note 0002."
+	if got := o.last()["result"]; got != final {
+		t.Errorf("result: got %v, want %q; stderr %s", got, final, o.stderr)
+	}
+	if o.code != 0 || o.last()["is_error"] != false || o.last()["subtype"] != "success" {
+		t.Errorf("ending: exit %d, %v %v", o.code, o.last()["subtype"], o.last()["is_error"])
+	}
+	if got := r.file("work/relay.rb"); got != "LIMIT = 6\n" {
+		t.Errorf("relay.rb: got %q", got)
+	}
+	if got := r.file("work/notes/0002-new.md"); got != "# Two\n" {
+		t.Errorf("new note: got %q", got)
+	}
+	all := joined(t, o)
+	for _, want := range []string{
+		`"skill":"tiny:find-note"`, `Launching skill: tiny:find-note`, "notes/0001-limit.md", `1\t# One\n2\tThe limit is small.`,
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("stream lacks %s", want)
+		}
+	}
+	if strings.Contains(all, `"is_error":true`) {
+		t.Errorf("a call failed:\n%s", all)
+	}
+	sent := r.sent()
+	for _, want := range []string{
+		"SessionStart hook additional context: " + noteText,
+		"Primary working directory: " + r.path("work"),
+		"- tiny:find-note: " + findAbout,
+	} {
+		if !strings.Contains(sent, want) {
+			t.Errorf("request lacks %q", want)
+		}
+	}
+	if cost, _ := o.last()["total_cost_usd"].(float64); cost <= 0 {
+		t.Errorf("cost: got %v", o.last()["total_cost_usd"])
+	}
+}
+
+func TestNopFollowsFromTheWording(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hook string
+		want string
+	}{
+		"phrase sent":     {goodHook, "LIMIT = 6\n"},
+		"phrase not sent": {"true", "LIMIT = 9\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, c.hook)
+			cells := []harness.Cell{r.session.Cell}
+			r.model = simmodel.New(simmodel.Wording{Effects: []simmodel.Effect{{Phrase: "Notes live in", Lift: 1, Cells: cells}}})
+			inProcess(r)
+			if got := r.file("work/relay.rb"); got != c.want {
+				t.Errorf("relay.rb: got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMaxTurns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	r.register()
+	args := append(r.args(), "--max-turns", "2")
+	var stdout, stderr bytes.Buffer
+	code := standin.Main(t.Context(), args, r.environ(), r.path("work"), strings.NewReader("x"), &stdout, &stderr)
+	o := outcome{code, parseLines(t, stdout.Bytes()), stderr.String()}
+	if code != 1 || o.last()["subtype"] != "error_max_turns" || o.last()["terminal_reason"] != "max_turns" {
+		t.Errorf("got exit %d, %v", code, o.last())
+	}
+	if _, ok := o.last()["result"]; ok {
+		t.Error("a limit leaves no result text")
+	}
+}
+
+func TestBearerCredential(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	r.env = []string{"ANTHROPIC_API_KEY=", "CLAUDE_CODE_OAUTH_TOKEN=" + key}
+	if o := inProcess(r); o.code != 0 {
+		t.Errorf("got exit %d, %v", o.code, o.last())
+	}
+}
+
+func TestNotLoggedIn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	r.env = []string{"ANTHROPIC_API_KEY="}
+	o := inProcess(r)
+	if o.code != 1 || o.last()["result"] != "Not logged in · Please run /login" || len(r.bodies) != 0 {
+		t.Errorf("got exit %d, %v, %d requests", o.code, o.last()["result"], len(r.bodies))
+	}
+}
+
+func TestCancelledSessionHasNoResult(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	r.session.Fault = simmodel.FaultHang
+	r.register()
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	w := writerFunc(func(p []byte) (int, error) {
+		if bytes.Contains(p, []byte(`"subtype":"init"`)) {
+			cancel()
+		}
+		return stdout.Write(p)
+	})
+	code := standin.Main(ctx, r.args(), r.environ(), r.path("work"), strings.NewReader("x"), w, &stderr)
+	o := outcome{code, parseLines(t, stdout.Bytes()), ""}
+	if code != 143 || o.last()["subtype"] != "init" {
+		t.Errorf("got exit %d, last line %v", code, o.last())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestKilledAndTerminated(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[simmodel.Fault]int{simmodel.FaultCrash: 137, simmodel.FaultTerminate: 143} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, goodHook)
+			r.session.Fault = fault
+			o := ownProcess(r)
+			checkNoResult(t, o, want)
+		})
+	}
+}
+
+func checkNoResult(t *testing.T, o outcome, want int) {
+	t.Helper()
+	if o.code != want {
+		t.Errorf("exit: got %d, want %d; stderr %s", o.code, want, o.stderr)
+	}
+	kinds := o.kinds()
+	if len(kinds) < 4 || kinds[3] != "assistant tool_use Bash" {
+		t.Fatalf("lines: got %q, want them to reach the first call", kinds)
+	}
+	for _, k := range kinds {
+		if strings.HasPrefix(k, "result") {
+			t.Errorf("a killed session printed %q", k)
+		}
+	}
+}
+
+func TestVersionAndUsage(t *testing.T) {
+	t.Parallel()
+	base := []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:9"}
+	good := newRig(t, goodHook).args()
+	for name, c := range map[string]struct {
+		args           []string
+		env            []string
+		code           int
+		stdout, stderr string
+	}{
+		"version":         {[]string{"--version"}, nil, 0, "2.1.332 (Claude Code stand-in)\n", ""},
+		"unknown flag":    {[]string{"-p", "--frobnicate"}, base, 1, "", "unknown option '--frobnicate'"},
+		"no print":        {[]string{"--model", "m"}, base, 1, "", "no interactive mode"},
+		"no verbose":      {[]string{"-p", "--output-format", "stream-json", "--model", "m"}, base, 1, "", "requires --verbose"},
+		"bad number":      {[]string{"-p", "--max-turns", "two"}, base, 1, "", "not a number"},
+		"missing value":   {[]string{"-p", "--model"}, base, 1, "", "argument missing"},
+		"value not taken": {[]string{"-p=1"}, base, 1, "", "takes no argument"},
+		"no prompt":       {good, base, 1, "", "Input must be provided"},
+		"no base":         {good, nil, 1, "", "needs ANTHROPIC_BASE_URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr bytes.Buffer
+			code := standin.Main(t.Context(), c.args, c.env, t.TempDir(), strings.NewReader(""), &stdout, &stderr)
+			if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderr) {
+				t.Errorf("got exit %d, %q, %q", code, stdout.String(), stderr.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,32 @@
+package trial
+
+import (
+	"os"
+	"strconv"
+
+	"loopd/internal/gateway"
+	"loopd/internal/sandbox"
+)
+
+// values are the values of every name a launch profile may list. Nothing else
+// of loopd's own environment reaches a session.
+func (e *Executor) values(box *sandbox.Box, tap *gateway.Tap) map[string]string {
+	key := tap.Key()
+	return map[string]string{
+		"PATH":                    os.Getenv("PATH"),
+		"HOME":                    box.Home,
+		"CLAUDE_CONFIG_DIR":       box.Config,
+		"TMPDIR":                  box.Tmp,
+		"LANG":                    "C.UTF-8",
+		"ANTHROPIC_BASE_URL":      e.o.Gateway.URL().String(),
+		"ANTHROPIC_API_KEY":       key,
+		"CLAUDE_CODE_OAUTH_TOKEN": key,
+		"DISABLE_AUTOUPDATER":     "1",
+		"DISABLE_TELEMETRY":       "1",
+		"DISABLE_ERROR_REPORTING": "1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY":          "1",
+		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":     "1",
+		"CLAUDE_CODE_MAX_RETRIES":                  strconv.Itoa(e.o.Suite.Launch.MaxRetries),
+	}
+}

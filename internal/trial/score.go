@@ -1,0 +1,106 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"loopd/harness"
+	"loopd/harness/transcript"
+	"loopd/harness/unprompted"
+	"loopd/internal/gateway"
+	"loopd/internal/sandbox"
+)
+
+// score says whether the attempt is evidence, and if so of what.
+func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, a attempt, t *harness.Trial) error {
+	t.Result = harness.Result{Kind: harness.Unprompted, Case: sc.ID, Outcome: harness.Invalid}
+	j := transcript.Validity(a.transcript, e.want(sc, w, t), external(a))
+	t.Class, t.Why, t.NoteVerified, t.Exposed = j.Class, j.Why, j.NoteVerified, a.seen.Exposed
+	e.describe(a, t)
+	if t.Class != harness.Valid {
+		return nil
+	}
+	end, err := box.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	st := e.starts[sc.ID]
+	if err := keepChanges(a.dir, st.tree, end); err != nil {
+		return err
+	}
+	in := unprompted.Input{
+		Scenario: sc, Checker: e.o.Suite.Checker, Transcript: a.transcript, Project: box.Work, Start: st.tree, End: end,
+		LimitTime: a.exit.LimitTime,
+	}
+	ev := unprompted.Evaluate(in)
+	if ev.Question != nil {
+		if ev, err = e.ask(ctx, in, *ev.Question, t); err != nil {
+			return err
+		}
+	}
+	if t.Class == harness.Valid {
+		t.Result = ev.Result
+	}
+	return nil
+}
+
+// judgeTries is how often a judge that gives no answer is asked; the session
+// itself is never run again for it.
+const judgeTries = 3
+
+// ask puts the checker's question to the judge and evaluates with the answer.
+func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Question, t *harness.Trial) (unprompted.Evaluation, error) {
+	if e.o.Judge == nil {
+		return unprompted.Evaluation{}, fmt.Errorf("scenario %s asks a question and there is no judge", in.Scenario.ID)
+	}
+	var last error
+	for range judgeTries {
+		yes, err := e.o.Judge.Judge(ctx, q)
+		if err == nil {
+			in.Answer = &yes
+			return unprompted.Evaluate(in), nil
+		}
+		last = err
+	}
+	t.Class, t.Why = harness.JudgeError, last.Error()
+	return unprompted.Evaluation{}, nil
+}
+
+// want is what the ladder compares the session with.
+func (e *Executor) want(sc harness.Scenario, w Wording, t *harness.Trial) transcript.Want {
+	l := e.o.Suite.Launch
+	model, _ := l.Model(t.Spec.Slot.Cell.Tier)
+	return transcript.Want{
+		Pinned: true, Version: e.o.Agent.Version, Model: model, Plugin: e.o.Suite.Checker.Plugin, Builtin: l.BuiltinPlugins,
+		Note: l.Note.Kind, NoteText: w.Note, Envelope: l.Note.Envelope, Silent: sc.Hook == harness.HookSilent,
+	}
+}
+
+func external(a attempt) transcript.External {
+	return transcript.External{
+		Cause: a.exit.Cause, LimitTime: a.exit.LimitTime, Killed: a.exit.Signal != "", ExitCode: a.exit.Code,
+		GatewayKnown: true, Exposed: a.seen.Exposed, Served: served(a.seen),
+	}
+}
+
+// served lists the ids the gateway passed on. An answer it could not read makes
+// an unknown id prove nothing, so nothing is claimed then.
+func served(seen gateway.Report) map[string]bool {
+	if seen.Unread > 0 {
+		return nil
+	}
+	out := make(map[string]bool, len(seen.MessageIDs)+len(seen.ToolIDs))
+	for _, id := range slices.Concat(seen.MessageIDs, seen.ToolIDs) {
+		out[id] = false
+	}
+	return out
+}
+
+// describe copies what the stream says of itself.
+func (e *Executor) describe(a attempt, t *harness.Trial) {
+	if init, ok := a.transcript.Init(); ok {
+		t.Model, t.CLI = init.Model, init.Version
+	}
+	t.CostUSD, t.Usage = a.transcript.CostUSD(), a.transcript.Usage()
+}

@@ -1,0 +1,116 @@
+package trial
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"loopd/harness"
+	"loopd/harness/transcript"
+	"loopd/internal/atomicfile"
+)
+
+// The files of a kept attempt.
+const (
+	TranscriptFile = "transcript.jsonl"
+	StderrFile     = "stderr.txt"
+	ChangesFile    = "changes.json"
+)
+
+// attemptFiles are the open files of an attempt. Output is redacted before the
+// first byte is written.
+type attemptFiles struct {
+	dir            string
+	out, err       *os.File
+	stdout, stderr io.WriteCloser
+	sum            hash.Hash
+}
+
+// openAttempt makes the directory of an attempt. A directory left by an attempt
+// that was cut short before it was recorded is cleared first.
+func (e *Executor) openAttempt(id string) (*attemptFiles, error) {
+	f := &attemptFiles{dir: filepath.Join(e.o.Store, id), sum: sha256.New()}
+	if err := os.RemoveAll(f.dir); err != nil {
+		return nil, fmt.Errorf("clear attempt: %w", err)
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("keep attempt: %w", err)
+	}
+	var errs [2]error
+	f.out, errs[0] = os.OpenFile(filepath.Join(f.dir, TranscriptFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	f.err, errs[1] = os.OpenFile(filepath.Join(f.dir, StderrFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("keep attempt: %w", err)
+	}
+	f.stdout = e.o.Redactor.Writer(io.MultiWriter(f.out, f.sum))
+	f.stderr = e.o.Redactor.Writer(f.err)
+	return f, nil
+}
+
+// close flushes both files and returns the transcript's sha256.
+func (f *attemptFiles) close() (string, error) {
+	err := errors.Join(f.stdout.Close(), f.stderr.Close(), f.out.Close(), f.err.Close())
+	return hex.EncodeToString(f.sum.Sum(nil)), err
+}
+
+func (f *attemptFiles) parse() (*transcript.Transcript, error) {
+	file, err := os.Open(filepath.Join(f.dir, TranscriptFile))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return transcript.Parse(bufio.NewReaderSize(file, 1<<20), transcript.Limits{})
+}
+
+// Changes is what a session did to the project, kept so that the attempt can
+// be scored again.
+type Changes struct {
+	Written map[string][]byte `json:"written"` // added or changed files
+	Removed []string          `json:"removed"`
+}
+
+// Apply makes the end state from the start.
+func (c Changes) Apply(start harness.Tree) harness.Tree {
+	end := maps.Clone(start)
+	for _, p := range c.Removed {
+		delete(end, p)
+	}
+	for p, data := range c.Written {
+		end[p] = harness.File{Mode: 0o644, Data: data}
+	}
+	return end
+}
+
+func changesOf(start, end harness.Tree) Changes {
+	c := Changes{Written: make(map[string][]byte), Removed: []string{}}
+	for p, f := range end {
+		if before, ok := start[p]; !ok || !bytes.Equal(before.Data, f.Data) {
+			c.Written[p] = f.Data
+		}
+	}
+	for p := range start {
+		if _, ok := end[p]; !ok {
+			c.Removed = append(c.Removed, p)
+		}
+	}
+	slices.Sort(c.Removed)
+	return c
+}
+
+func keepChanges(dir string, start, end harness.Tree) error {
+	data, err := json.Marshal(changesOf(start, end))
+	if err != nil {
+		return fmt.Errorf("keep changes: %w", err)
+	}
+	return atomicfile.WriteFile(filepath.Join(dir, ChangesFile), data, 0o600)
+}

@@ -1,0 +1,225 @@
+// Package trial runs one spec from the sealed bytes to a scored trial: verify
+// the seal, lay a sandbox, run the agent through the gateway, parse what it
+// said, ask the validity ladder, the checker and, if that is left with a
+// question, the judge, and verify the seal again.
+//
+// It decides nothing about wording and knows no arm. Whatever happened to the
+// session ends up in the trial's class; an error means that loopd itself could
+// not do its part. It is the one place where a held-out task is revealed, and
+// only to the agent's standard input. Every attempt is kept on disk.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/harness/transcript"
+	"loopd/harness/unprompted"
+	"loopd/internal/agent"
+	"loopd/internal/gateway"
+	"loopd/internal/redact"
+	"loopd/internal/sandbox"
+)
+
+// Wording is one wording of the plugin, ready to be copied into a sandbox.
+type Wording struct {
+	Plugin       harness.Tree
+	Note         string // what the hook must deliver, whole
+	Descriptions []string
+}
+
+// Judge answers the question a checker was left with.
+type Judge interface {
+	Judge(ctx context.Context, q unprompted.Question) (bool, error)
+}
+
+// Rig plants faults and names the simulated model's sessions. Only rehearsals
+// and tests have one.
+type Rig interface {
+	// Register tells the simulated model which trial a key belongs to; the
+	// function it returns forgets it.
+	Register(spec harness.Spec, key string) (forget func(), err error)
+	// Lay may damage the sandbox before the agent starts.
+	Lay(spec harness.Spec, box *sandbox.Box) error
+}
+
+// Options is what an Executor needs. Rig may be nil, and Judge where no
+// scenario asks a question.
+type Options struct {
+	Suite      harness.Suite
+	Seal       func(ctx context.Context) (*frozen.Drift, error)
+	Wording    func(commit string) (Wording, error)
+	Agent      agent.Binary
+	Gateway    *gateway.Gateway
+	Store      string // directory of the kept attempts
+	Sandboxes  string // parent of the sandboxes, empty for the default
+	Judge      Judge
+	Rig        Rig
+	Redactor   *redact.Redactor
+	Instrument string
+	UID, GID   int
+	Now        func() time.Time
+}
+
+// Executor runs specs. It is safe for concurrent use.
+type Executor struct {
+	o      Options
+	starts map[string]*start // by scenario
+}
+
+// start is what every session of a scenario begins with.
+type start struct {
+	tree harness.Tree
+	git  *sandbox.GitTemplate
+}
+
+// New prepares what sessions have in common. It fails when a scenario's changes
+// do not fit its fixture.
+func New(ctx context.Context, o Options) (*Executor, error) {
+	e := &Executor{o: o, starts: make(map[string]*start)}
+	for _, sc := range o.Suite.Scenarios {
+		tree, err := o.Suite.Fixtures[sc.Fixture].With(sc.Changes)
+		if err != nil {
+			return nil, fmt.Errorf("prepare scenario %s: %w", sc.ID, err)
+		}
+		git, err := sandbox.NewGitTemplate(ctx, tree)
+		if err != nil {
+			return nil, fmt.Errorf("prepare scenario %s: %w", sc.ID, err)
+		}
+		e.starts[sc.ID] = &start{tree: tree, git: git}
+	}
+	return e, nil
+}
+
+// Run runs one spec to its end.
+func (e *Executor) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
+	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Instrument: e.o.Instrument, Started: e.o.Now().UTC(), Isolation: "none"}
+	drifted, err := e.sealBroken(ctx, &t)
+	if err != nil || drifted {
+		return t, err
+	}
+	sc, ok := e.o.Suite.Scenario(spec.Slot.Cell.Scenario)
+	if !ok {
+		return t, fmt.Errorf("run trial %s: no scenario %s in the suite", t.ID, spec.Slot.Cell.Scenario)
+	}
+	t.ExpectsNote = e.o.Suite.Launch.Note.Kind != harness.NoteNone && sc.Hook == harness.HookNote
+	if err := e.session(ctx, sc, &t); err != nil {
+		return t, fmt.Errorf("run trial %s of %s: %w", t.ID, spec.Slot.Cell, err)
+	}
+	if _, err := e.sealBroken(ctx, &t); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// sealBroken verifies the seal and makes the trial void when it does not hold.
+func (e *Executor) sealBroken(ctx context.Context, t *harness.Trial) (bool, error) {
+	drift, err := e.o.Seal(context.WithoutCancel(ctx))
+	if err != nil {
+		return false, fmt.Errorf("verify seal: %w", err)
+	}
+	if drift == nil {
+		return false, nil
+	}
+	t.Class, t.Why = harness.DriftedSeal, drift.Deltas[0].Path
+	t.Result = harness.Result{Kind: harness.Unprompted, Case: t.Spec.Slot.Cell.Scenario, Outcome: harness.Invalid}
+	return true, nil
+}
+
+// session lays the sandbox, runs the agent and scores what it left.
+func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.Trial) (err error) {
+	w, err := e.o.Wording(t.Spec.Slot.Wording)
+	if err != nil {
+		return err
+	}
+	st := e.starts[sc.ID]
+	box, err := sandbox.New(ctx, sandbox.Options{
+		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.o.UID, GID: e.o.GID,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, box.Remove()) }()
+	if e.o.Rig != nil {
+		if err := e.o.Rig.Lay(t.Spec, box); err != nil {
+			return err
+		}
+	}
+	kept, err := e.launch(ctx, sc, w, box, t)
+	if err != nil {
+		return err
+	}
+	return e.score(ctx, sc, w, box, kept, t)
+}
+
+// attempt is what a launch left behind.
+type attempt struct {
+	exit       agent.Exit
+	transcript *transcript.Transcript
+	seen       gateway.Report
+	dir        string
+}
+
+// launch runs the agent once, keeping its output on disk as it comes.
+func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) (attempt, error) {
+	tap := e.o.Gateway.Open(gateway.Session{Note: noteFor(t, w), Descriptions: w.Descriptions})
+	defer tap.Close()
+	if e.o.Rig != nil {
+		forget, err := e.o.Rig.Register(t.Spec, tap.Key())
+		if err != nil {
+			return attempt{}, err
+		}
+		defer forget()
+	}
+	l, err := e.launchOf(sc, box, tap, t)
+	if err != nil {
+		return attempt{}, err
+	}
+	files, err := e.openAttempt(t.ID)
+	if err != nil {
+		return attempt{}, err
+	}
+	l.Stdout, l.Stderr = files.stdout, files.stderr
+	exit, runErr := agent.Run(ctx, l)
+	digest, err := files.close()
+	if err := errors.Join(runErr, err); err != nil {
+		return attempt{}, err
+	}
+	tap.Close()
+	t.Transcript, t.Seconds, t.Survivors = digest, exit.Wall.Seconds(), exit.Survivors
+	tr, err := files.parse()
+	return attempt{exit: exit, transcript: tr, seen: tap.Report(), dir: files.dir}, err
+}
+
+func noteFor(t *harness.Trial, w Wording) string {
+	if !t.ExpectsNote {
+		return ""
+	}
+	return w.Note
+}
+
+// launchOf builds the launch of the sealed profile for this sandbox.
+func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.Tap, t *harness.Trial) (agent.Launch, error) {
+	profile := e.o.Suite.Launch
+	model, ok := profile.Model(t.Spec.Slot.Cell.Tier)
+	if !ok {
+		return agent.Launch{}, fmt.Errorf("no tier %s in the launch profile", t.Spec.Slot.Cell.Tier)
+	}
+	env, err := agent.Environ(profile, e.values(box, tap))
+	if err != nil {
+		return agent.Launch{}, err
+	}
+	task := sc.PracticeTask
+	if sc.Role != harness.Practice {
+		task = sc.Task.Reveal()
+	}
+	return agent.Launch{
+		Path: e.o.Agent.Path, Argv0: "claude", Args: agent.Command(profile, agent.CommandOptions{Model: model, PluginDir: box.Plugin}),
+		Env: env, Dir: box.Work, Stdin: []byte(task), Clocks: profile.Clocks, Activity: tap.LastActivity,
+		UID: e.o.UID, GID: e.o.GID, Marker: box.Home,
+	}, nil
+}
