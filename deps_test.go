@@ -62,7 +62,7 @@ github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
-github.com/goccy/go-yaml           harness candidates internal/config internal/standin scenarios fixtures plugins
+github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign scenarios fixtures plugins
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *
@@ -188,10 +188,10 @@ func layers() map[string]int {
 
 // own returns the folder of an import path of ours.
 func own(importPath string) (dir string, ok bool) {
-	if importPath == module {
+	if importPath == module() {
 		return ".", true
 	}
-	return strings.CutPrefix(importPath, module+"/")
+	return strings.CutPrefix(importPath, module()+"/")
 }
 
 func checkOrder(files []source) []string {

@@ -12,6 +12,9 @@ import (
 	"testing"
 )
 
+// documents are those that make promises about the tree.
+var documents = []string{"README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
+
 // document reads one of the documents in the root.
 func document(t *testing.T, name string) string {
 	t.Helper()
@@ -29,16 +32,19 @@ var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)` \\(([a-z./]+)\
 // that the table lost the form in which it can be checked.
 const fewestInvariants = 20
 
-// TestDesignNamesRealTests holds the promise that every invariant of DESIGN.md
+// TestDocumentsNameRealTests holds the promise that every invariant of DESIGN.md
 // has a test of that name.
-func TestDesignNamesRealTests(t *testing.T) {
+func TestDocumentsNameRealTests(t *testing.T) {
 	t.Parallel()
 	design := document(t, "DESIGN.md")
 	if n := len(testName.FindAllString(design, -1)); n < fewestInvariants {
 		t.Errorf("DESIGN.md names %d tests, want at least %d", n, fewestInvariants)
 	}
-	for _, complaint := range namesRealTests(design, tree(t)) {
-		t.Error("DESIGN.md: " + complaint)
+	files := tree(t)
+	for _, name := range documents {
+		for _, complaint := range namesRealTests(document(t, name), files) {
+			t.Error(name + ": " + complaint)
+		}
 	}
 	have := sources(t, map[string]string{"a/a_test.go": "package a\nfunc TestA(t *testing.T) {}", "a/a.go": "package a\nfunc TestB() {}"})
 	for doc, want := range map[string]int{"`TestA` (a)": 0, "`TestA` (b)": 1, "`TestB` (a)": 1, "`TestC` (a)": 1} {
@@ -154,7 +160,7 @@ func TestDocumentsNameRealTargets(t *testing.T) {
 	t.Parallel()
 	makefile := document(t, "Makefile")
 	found := 0
-	for _, name := range []string{"README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
+	for _, name := range documents {
 		for _, m := range makeTarget.FindAllStringSubmatch(document(t, name), -1) {
 			found++
 			if !regexp.MustCompile("(?m)^" + m[1] + ":.*## ").MatchString(makefile) {

@@ -74,7 +74,8 @@ func TestFunctionLength(t *testing.T) {
 	body := func(lines int) string { return "func f() {\n" + strings.Repeat("\t_ = 1\n", lines-2) + "}\n" }
 	rule(t, checkFunctionLength,
 		map[string]string{
-			"a.go": "package a\n// f is straight-line on purpose.\n" + body(200) + strings.Repeat(body(10), 20),
+			"a.go":      "package a\n// f is straight-line on purpose.\n" + body(200) + strings.Repeat(body(10), 20),
+			"a_test.go": "package a\nfunc f() {\n\t_ = []int{\n" + strings.Repeat("1,\n", 100) + "}\n}\n",
 		},
 		damage{map[string]string{"a.go": "package a\n" + body(81) + strings.Repeat(body(10), 20)}, "f has 81 lines"},
 		damage{map[string]string{"a.go": "package a\n" + strings.Repeat(body(46), 11) + strings.Repeat(body(10), 89)}, "one function in ten has more than 45 lines"},
@@ -279,7 +280,10 @@ func checkFunctionLength(files []source) []string {
 			if !ok {
 				continue
 			}
-			n := f.set.Position(fn.End()).Line - f.set.Position(fn.Pos()).Line + 1
+			n := span(f, fn) + 1
+			if f.test() {
+				n -= tables(f, fn)
+			}
 			if n > longFunction && !strings.Contains(fn.Doc.Text(), excuse) {
 				out = append(out, fmt.Sprintf("%s: %s has %d lines, at most %d without a reason", f.at(fn.Pos()), fn.Name.Name, n, longFunction))
 			}
@@ -293,6 +297,24 @@ func checkFunctionLength(files []source) []string {
 		out = append(out, fmt.Sprintf("one function in ten has more than %d lines", usualFunction))
 	}
 	return out
+}
+
+// span is how many line ends a node goes over.
+func span(f source, n ast.Node) int {
+	return f.set.Position(n.End()).Line - f.set.Position(n.Pos()).Line
+}
+
+// tables counts the lines of a test that are a table of cases: they are data.
+func tables(f source, fn *ast.FuncDecl) int {
+	n := 0
+	ast.Inspect(fn, func(node ast.Node) bool {
+		lit, ok := node.(*ast.CompositeLit)
+		if ok {
+			n += span(f, lit)
+		}
+		return !ok
+	})
+	return n
 }
 
 func checkFileLength(files []source) []string {

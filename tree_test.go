@@ -11,11 +11,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// module is the import path of the root.
-const module = "loopd"
+// module is the import path of the root, as go.mod has it: the policy does not
+// break when the module is given a home.
+var module = sync.OnceValue(func() string {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		panic(fmt.Sprintf("read the module's name: %v", err))
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(line, "module ")
+})
 
 // source is one parsed Go file. The policy tests parse in this process: what a
 // child process reads is unknown to the test cache, so a broken rule could be
@@ -151,6 +160,7 @@ func sources(t *testing.T, files map[string]string) []source {
 	t.Helper()
 	var out []source
 	for name, text := range files {
+		text = strings.ReplaceAll(text, `"loopd/`, `"`+module()+"/")
 		s, err := parse(name, []byte(text))
 		if err != nil {
 			t.Fatal(err)

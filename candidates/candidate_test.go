@@ -16,7 +16,7 @@ func TestValidate(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		spoil func(*Candidate)
-		want   string
+		want  string
 	}{
 		"source":       {func(c *Candidate) { c.Source = "oracle" }, `source "oracle"`},
 		"target":       {func(c *Candidate) { c.Targets = []string{"W3"} }, `target "W3"`},

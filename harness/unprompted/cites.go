@@ -50,7 +50,7 @@ func (s *session) newCiter() citer {
 	}
 	return citer{
 		form: form, dir: s.Checker.Records.Dir, known: known,
-		prefixed: regexp.MustCompile(fmt.Sprintf(`(?i)\b%ss?[\s_:-]*(?:(?:no\.?|number)\s*)?#?(\d{1,%d})\b`, regexp.QuoteMeta(form.Prefix), form.Digits)),
+		prefixed: regexp.MustCompile(fmt.Sprintf(`(?i)\b%[1]s(?:s?[\s_:-]*#?(\d{%[2]d})|[\s-]?#?(\d{1,%[2]d}))\b`, regexp.QuoteMeta(form.Prefix), form.Digits)),
 		bare:     regexp.MustCompile(fmt.Sprintf(`\d{%d}`, form.Digits)),
 	}
 }
@@ -82,7 +82,8 @@ func (c citer) find(sentence string) []citation {
 		return slices.ContainsFunc(out, func(o citation) bool { return o.start <= at && at < o.end })
 	}
 	for _, m := range c.prefixed.FindAllStringSubmatchIndex(sentence, -1) {
-		out = append(out, citation{id: c.pad(sentence[m[2]:m[3]]), start: m[0], end: m[1], live: true})
+		number := sentence[max(m[2], m[4]):m[1]]
+		out = append(out, citation{id: c.pad(number), start: m[0], end: m[1], live: true})
 	}
 	for _, m := range c.bare.FindAllStringIndex(sentence, -1) {
 		id := sentence[m[0]:m[1]]

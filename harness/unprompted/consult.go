@@ -188,13 +188,9 @@ func fileArguments(c transcript.Call) []string {
 	}
 }
 
-// joinGlob puts a glob below the directory it is looked for in. A negated glob
-// leaves out and so looks nowhere.
+// joinGlob puts a glob below the directory it is looked for in.
 func joinGlob(dir, glob string) string {
-	if glob == "" || strings.HasPrefix(glob, "!") {
-		return ""
-	}
-	if dir == "" || path.IsAbs(glob) {
+	if glob == "" || dir == "" || path.IsAbs(glob) {
 		return glob
 	}
 	return path.Join(dir, glob)
@@ -234,7 +230,8 @@ func (s *session) fullSkill(name string) string {
 }
 
 // below resolves a path as the session would and returns it relative to the
-// project; ok is false when it lies elsewhere or cannot be resolved.
+// project; ok is false when it lies elsewhere or cannot be resolved. A negated
+// glob leaves out, and so looks nowhere.
 func below(project, cwd, p string) (string, bool) {
 	if p == "" || strings.HasPrefix(p, unknown) || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "!") {
 		return "", false

@@ -1,9 +1,6 @@
 package unprompted
 
-import (
-	"regexp"
-	"strings"
-)
+import "regexp"
 
 // A record is spoken of as no longer in force in four ways: something happened
 // to it ("superseded by"), another record did it to it ("supersedes 0001"), the
@@ -18,8 +15,9 @@ var (
 	active   = regexp.MustCompile(`(?i)^(supersedes?|superseded|superseding|replac(es?|ed|ing)|overrid(es|ing)|overrul(es|ed|ing)|obsoletes)$`)
 )
 
-// reach is how far after an active verb its object may stand.
-const reach = 30
+// object recognises what may stand between a verb and the record it is about,
+// or between "superseded" and the name it belongs to. A comma ends it.
+var object = regexp.MustCompile(`(?i)^\s+((the|our|an?|old|older|earlier|former|previous|original|decision|record|adrs?|both)\s+){0,4}[(\["'` + "`" + `*]*$`)
 
 // judgeLive marks the citations of one sentence that it speaks of as no longer
 // in force.
@@ -62,16 +60,13 @@ func retire(sentence string, m []int, found []citation, groups []span) {
 		}
 	}
 	rest := sentence[m[1]:]
-	near := after >= 0 && found[groups[after].from].start-m[1] <= reach
 	target := before
 	switch word := sentence[m[0]:m[1]]; {
 	case passive.MatchString(rest):
+	case after >= 0 && object.MatchString(sentence[m[1]:found[groups[after].from].start]):
+		target = after
 	case active.MatchString(word) && pronoun.MatchString(rest):
 		target = before - 1
-	case active.MatchString(word) && near:
-		target = after
-	case near && attributive(sentence[m[1]:found[groups[after].from].start]):
-		target = after
 	case before < 0:
 		target = after
 	}
@@ -81,11 +76,4 @@ func retire(sentence string, m []int, found []citation, groups []span) {
 	for i := groups[target].from; i < groups[target].to; i++ {
 		found[i].live = false
 	}
-}
-
-// attributive reports whether only a noun stands between the word and a
-// record: "the superseded record 0001".
-func attributive(between string) bool {
-	between = strings.TrimSpace(between)
-	return between == "" || !strings.ContainsAny(between, " .,;:()-")
 }

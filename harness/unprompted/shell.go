@@ -15,7 +15,7 @@ const unknown = "\x00"
 const (
 	maxDepth   = 8      // scripts and functions inside each other
 	maxItems   = 16     // values of a loop variable that are followed
-	maxBraces  = 64     // words of one brace expansion
+	maxBraces  = 64     // braces of a word, and words they expand to
 	maxSteps   = 20_000 // statements read in one command line
 	maxNesting = 10_000 // opening brackets of a script
 )
@@ -241,6 +241,10 @@ func hereDocument(redirs []*syntax.Redirect) string {
 func (sh *shell) words(words []*syntax.Word) []string {
 	var out []string
 	for _, w := range words {
+		if braces(w) > maxBraces {
+			out = append(out, unknown)
+			continue
+		}
 		syntax.SplitBraces(w)
 		n := 0
 		for e, err := range expand.BracesSeq(nil, w) {
@@ -251,6 +255,16 @@ func (sh *shell) words(words []*syntax.Word) []string {
 		}
 	}
 	return out
+}
+
+func braces(w *syntax.Word) int {
+	n := 0
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
+		}
+	}
+	return n
 }
 
 // value reads a word with its quotes removed, running what it substitutes.

@@ -34,7 +34,7 @@ func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
 	}
 	var out []passage
 	for _, b := range t.MainText() {
-		out = append(out, passage{b.Line, fold(blank(b.Text, sources))})
+		out = append(out, passage{b.Line, unwrapLines(fold(blank(b.Text, sources)))})
 	}
 	return out
 }
@@ -47,7 +47,7 @@ func blank(text string, sources []harness.HeldOut) string {
 		}
 		spans := src.Overlap(text, quotedRun)
 		for i := len(spans) - 1; i >= 0; i-- {
-			text = text[:spans[i].Start] + "\n" + text[spans[i].End:]
+			text = text[:spans[i].Start] + "\n\n" + text[spans[i].End:]
 		}
 	}
 	return text
@@ -61,6 +61,14 @@ var folding = strings.NewReplacer(
 )
 
 func fold(text string) string { return folding.Replace(norm.NFKC.String(folding.Replace(text))) }
+
+// softBreak is a line end inside a paragraph: what follows starts no list item,
+// heading, quotation or table row and is not blank.
+var softBreak = regexp.MustCompile(`([^\n])\n[ \t]*([^\s\-*+#>|\d])`)
+
+// unwrapLines joins the lines of a paragraph, so that a sentence is not cut by
+// the width of somebody's terminal.
+func unwrapLines(text string) string { return softBreak.ReplaceAllString(text, "$1 $2") }
 
 // sentenceEnd cuts a text into sentences. A full stop inside a file name has no
 // space after it.

@@ -44,8 +44,15 @@ type fileState struct {
 
 // Pin copies the agent program at path (or on PATH, for a bare name) to
 // cacheDir/VERSION-SHA8/claude and describes the copy. An update of the
-// original makes another copy and leaves this one. The copy and the directories
-// made for it may be read by every user, as a session may run as another.
+// original makes another copy and leaves this one.
+//
+// The copy and the directories made for it may be read by every user, as a
+// session may run as another; Reachable tells whether the directories above let
+// it. Starting the copy from an inherited descriptor would work in a closed
+// directory too, but the agent's shell runs grep and find through the program's
+// path where it can and through other programs where it cannot, so a session
+// would differ from a user's. The same makes the path visible to a session:
+// where nothing hides it, choose a cacheDir that says nothing.
 func Pin(ctx context.Context, path, cacheDir string) (Binary, error) {
 	source, err := resolve(path)
 	if err != nil {

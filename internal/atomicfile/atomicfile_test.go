@@ -38,6 +38,22 @@ func TestWriteFileReplacesContentAndMode(t *testing.T) {
 	}
 }
 
+// The usual umask of 022 would take the write permission of others away.
+func TestWriteFileIgnoresTheUmask(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shared")
+	if err := WriteFile(path, []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode() != 0o666 {
+		t.Errorf("mode: got %v, want %v", info.Mode(), fs.FileMode(0o666))
+	}
+}
+
 func TestWriteFileLeavesNothingBeside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

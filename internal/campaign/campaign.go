@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"loopd"
-	"loopd/frozen"
+	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/gitrepo"
 	"loopd/internal/ledger"
@@ -49,6 +49,18 @@ type Campaign struct {
 // repositories and mends what a crash left: stale locks, lost branches, files
 // that follow the ledger.
 func Open(ctx context.Context, o Options) (*Campaign, error) {
+	c, err := open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.mend(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// open opens everything and mends nothing.
+func open(ctx context.Context, o Options) (*Campaign, error) {
 	c := &Campaign{Options: o}
 	if err := c.open(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -76,7 +88,7 @@ func (c *Campaign) open(ctx context.Context) error {
 	c.Wordings = &Wordings{
 		repo: c.repo, subdir: c.user.Subdir(), note: c.Sealed.Suite.Launch.Note, trees: make(map[string]harness.Tree), skip: c.insidePlugin(),
 	}
-	return c.mend(ctx)
+	return nil
 }
 
 // insidePlugin lists what lies in the plugin's directory but is loopd's own:
@@ -149,19 +161,6 @@ func (c *Campaign) Current() *loop.State {
 	}
 	return c.states[len(c.states)-1]
 }
-
-// DriftedError says that the sealed suite is not the one a campaign began with.
-type DriftedError struct {
-	Drift *frozen.Drift
-}
-
-// Error lists every path with what was sealed and what is there.
-func (e *DriftedError) Error() string {
-	return "the seal does not match:\n" + e.Drift.String()
-}
-
-// Hint returns the command a person has to decide on.
-func (e *DriftedError) Hint() string { return `loopd freeze --reason "why it changed"` }
 
 // Begin opens a campaign, or continues the one under way. A campaign under way
 // whose instrument differs from today's is an error: numbers of two instruments
@@ -291,8 +290,9 @@ func followed(p loop.Payload) bool {
 	return false
 }
 
-// End closes the campaign under way because what measures changes.
-func (c *Campaign) End(ctx context.Context, why string) error {
+// end closes the campaign under way because what measures changes. Its reports
+// follow when it is next opened.
+func (c *Campaign) end(ctx context.Context, why string) error {
 	s := c.Current()
 	if s == nil || s.Ended != nil {
 		return nil
@@ -301,8 +301,10 @@ func (c *Campaign) End(ctx context.Context, why string) error {
 	if len(s.Kept) > 0 {
 		outcome = loop.Unconfirmed
 	}
-	if err := c.record(ctx, loop.Ended{Outcome: outcome, Why: why}); err != nil {
-		return err
-	}
-	return c.Project()
+	return c.record(ctx, loop.Ended{Outcome: outcome, Why: why})
+}
+
+// Queue adds a candidate with an id of its own to the campaign under way.
+func (c *Campaign) Queue(ctx context.Context, cand candidates.Candidate) error {
+	return c.record(ctx, loop.Queued{Candidate: cand})
 }

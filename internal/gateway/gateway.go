@@ -36,8 +36,16 @@ type Credential struct {
 	Value  string
 }
 
-// LogValue and String keep the value out of logs and messages.
+// String keeps the value out of logs and messages.
 func (c Credential) String() string { return string(c.Header) + ": [credential]" }
+
+// GoString keeps the value out of debugging output too.
+func (c Credential) GoString() string { return c.String() }
+
+// MarshalJSON always fails: a credential belongs in no document.
+func (c Credential) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("credential cannot be serialised")
+}
 
 func (c Credential) validate() error {
 	switch {
@@ -54,6 +62,8 @@ func (c Credential) validate() error {
 // Gateway is the running server.
 type Gateway struct {
 	url       *url.URL
+	upstream  *url.URL
+	cred      Credential
 	server    *http.Server
 	transport *http.Transport
 	all       sync.WaitGroup
@@ -78,11 +88,13 @@ func Start(ctx context.Context, upstream *url.URL, cred Credential) (*Gateway, e
 	transport.MaxIdleConnsPerHost = 64
 	g := &Gateway{
 		url:       &url.URL{Scheme: "http", Host: listener.Addr().String()},
+		upstream:  upstream,
+		cred:      cred,
 		transport: transport,
 		taps:      make(map[string]*Tap),
 	}
 	g.server = &http.Server{
-		Handler:           g.handler(upstream, cred),
+		Handler:           http.HandlerFunc(g.serveHTTP),
 		ReadHeaderTimeout: 30 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          log.New(io.Discard, "", 0),
@@ -144,38 +156,39 @@ func (g *Gateway) forget(t *Tap) {
 	}
 }
 
-// tapKey is where a request's context carries the session it belongs to, on
-// its way through the proxy.
-type tapKey struct{}
+// serveHTTP passes a request of a known session on.
+func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	tap := g.find(dummyKey(r.Header))
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if tap == nil || !tap.enter(r, cancel) {
+		refuse(w, http.StatusUnauthorized, "authentication_error", "unknown key")
+		return
+	}
+	defer tap.leave(r)
+	if body, ok := readRequest(w, r, tap); ok {
+		out := r.Clone(ctx)
+		// A connection the API closed while idle is tried again with the same body.
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		out.Body, _ = out.GetBody()
+		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
+		g.proxyFor(tap).ServeHTTP(w, out)
+	}
+}
 
-func (g *Gateway) handler(upstream *url.URL, cred Credential) http.Handler {
-	proxy := &httputil.ReverseProxy{
+// proxyFor is a proxy whose answers pass by one session's tap.
+func (g *Gateway) proxyFor(tap *Tap) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
 		Transport:      g.transport,
 		FlushInterval:  -1, // every write at once
 		ErrorLog:       log.New(io.Discard, "", 0),
-		Rewrite:        func(r *httputil.ProxyRequest) { rewrite(r, upstream, cred) },
-		ModifyResponse: tapResponse,
+		Rewrite:        g.rewrite,
+		ModifyResponse: tap.answer,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			// What went wrong may name the upstream; a session need not know.
 			refuse(w, http.StatusBadGateway, "api_error", "upstream not reached")
 		},
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		tap := g.find(dummyKey(r.Header))
-		if tap == nil || !tap.enter() {
-			refuse(w, http.StatusUnauthorized, "authentication_error", "unknown key")
-			return
-		}
-		defer tap.leave()
-		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), tapKey{}, tap))
-		defer cancel()
-		defer context.AfterFunc(tap.closed, cancel)()
-		r = r.WithContext(ctx)
-		if !readRequest(w, r, tap) {
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	})
 }
 
 // dummyKey is the key a session shows, in whichever header its kind uses.
@@ -190,39 +203,36 @@ func dummyKey(h http.Header) string {
 	return ""
 }
 
-func rewrite(r *httputil.ProxyRequest, upstream *url.URL, cred Credential) {
-	r.SetURL(upstream)
-	r.Out.Host = upstream.Host
+func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
+	r.SetURL(g.upstream)
+	r.Out.Host = g.upstream.Host
 	r.Out.Header.Set("Accept-Encoding", "identity")
-	if cred.Value == "" {
+	if g.cred.Value == "" {
 		return
 	}
 	r.Out.Header.Del(string(HeaderKey))
 	r.Out.Header.Del(string(HeaderToken))
-	value := cred.Value
-	if cred.Header == HeaderToken {
+	value := g.cred.Value
+	if g.cred.Header == HeaderToken {
 		value = "Bearer " + value
 	}
-	r.Out.Header.Set(string(cred.Header), value)
+	r.Out.Header.Set(string(g.cred.Header), value)
 }
 
-// readRequest takes the body in whole, looks at it and puts it back.
-func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) bool {
+// readRequest takes the whole body in and looks at it.
+func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) ([]byte, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	tap.request(len(body))
 	if err != nil {
-		tap.request(0)
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "request over 64 MiB")
 		}
-		return false
+		return nil, false
 	}
-	tap.request(len(body))
 	if r.Method == http.MethodPost && r.URL.Path == "/v1/messages" {
 		tap.inspect(body)
 	}
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	r.TransferEncoding = nil
-	return true
+	return body, true
 }
 
 // refuse answers in the API's own form, which the agent knows how to read.

@@ -3,10 +3,10 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"time"
 )
 
 const (
@@ -20,23 +20,23 @@ type served struct {
 	tools          []string
 }
 
-// tapResponse puts a reader between the API's answer and the session.
-func tapResponse(resp *http.Response) error {
-	tap, ok := resp.Request.Context().Value(tapKey{}).(*Tap)
-	if !ok {
-		return errors.New("answer to no session")
-	}
-	tap.answer(resp)
-	r := &tappedBody{body: resp.Body, tap: tap}
+// answer puts a reader between the API's answer and the session.
+func (t *Tap) answer(resp *http.Response) error {
+	t.mu.Lock()
+	t.report.Statuses[resp.StatusCode]++
+	t.report.LastActivity = time.Now()
+	t.mu.Unlock()
+	r := &tappedBody{body: resp.Body, tap: t}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	encoding := resp.Header.Get("Content-Encoding")
 	switch {
-	case resp.StatusCode != http.StatusOK:
-	case resp.Header.Get("Content-Encoding") != "" && resp.Header.Get("Content-Encoding") != "identity":
-		tap.unread()
+	case resp.StatusCode != http.StatusOK: // an error names no id
+	case encoding != "" && encoding != "identity":
+		t.unread()
 	case kind == "text/event-stream":
-		r.part = &eventReader{tap: tap}
+		r.part = &eventReader{tap: t}
 	case kind == "application/json":
-		r.part = &plainReader{tap: tap}
+		r.part = &plainReader{tap: t}
 	}
 	resp.Body = r
 	return nil
@@ -72,19 +72,24 @@ func (b *tappedBody) Read(p []byte) (int, error) {
 func (b *tappedBody) Close() error { return b.body.Close() }
 
 // eventReader reads server-sent events piece by piece. It keeps one event's
-// data at most, and of long ones nothing.
+// data at most, and of one over maxEvent nothing.
 type eventReader struct {
-	tap  *Tap
-	line []byte
-	data []byte
-	long bool // the current event is over maxEvent
+	tap     *Tap
+	line    []byte
+	lineLen int // of the line, also when it is not kept
+	last    byte
+	data    []byte
+	long    bool
 }
 
 func (e *eventReader) feed(p []byte) {
 	for len(p) > 0 {
 		piece, rest, whole := bytes.Cut(p, []byte("\n"))
-		if len(e.line)+len(e.data)+len(piece) > maxEvent {
-			e.long, e.line, e.data = true, e.line[:0], e.data[:0]
+		if e.lineLen += len(piece); len(piece) > 0 {
+			e.last = piece[len(piece)-1]
+		}
+		if e.long = e.long || len(e.line)+len(e.data)+len(piece) > maxEvent; e.long {
+			e.line, e.data = e.line[:0], e.data[:0]
 		} else {
 			e.line = append(e.line, piece...)
 		}
@@ -95,28 +100,32 @@ func (e *eventReader) feed(p []byte) {
 	}
 }
 
+// endLine ends an event at a blank line. A carriage return makes a line blank
+// too, when it is all there is.
 func (e *eventReader) endLine() {
 	line := bytes.TrimSuffix(e.line, []byte("\r"))
 	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 		e.data = append(append(e.data, bytes.TrimPrefix(data, []byte(" "))...), '\n')
 	}
-	if len(line) == 0 && !(e.long && len(e.line) > 0) {
+	if e.lineLen == 0 || e.lineLen == 1 && e.last == '\r' {
 		e.endEvent()
 	}
-	e.line = e.line[:0]
+	e.line, e.lineLen = e.line[:0], 0
 }
 
 func (e *eventReader) endEvent() {
 	if e.long {
 		e.tap.unread()
 	} else if s, ok := readEvent(e.data); ok {
-		e.tap.served(s)
+		e.tap.saw(s)
 	}
 	e.data, e.long = e.data[:0], false
 }
 
 func (e *eventReader) end() {
-	e.endLine()
+	if e.lineLen > 0 {
+		e.endLine()
+	}
 	e.endEvent()
 }
 
@@ -193,6 +202,6 @@ func (r *plainReader) end() {
 	case r.long:
 		r.tap.unread()
 	case json.Unmarshal(r.data, &m) == nil && m.Type == "message":
-		r.tap.served(m.message.served())
+		r.tap.saw(m.message.served())
 	}
 }

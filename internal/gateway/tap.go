@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -43,22 +44,19 @@ type Report struct {
 type Tap struct {
 	gateway *Gateway
 	session Session
-	closed  context.Context
-	shut    context.CancelFunc
 
 	mu     sync.Mutex
-	active int
-	idle   *sync.Cond // active has become 0
+	closed bool
+	active map[*http.Request]context.CancelFunc
+	idle   *sync.Cond // active has become empty
 	report Report
 }
 
 func newTap(g *Gateway, s Session) *Tap {
-	t := &Tap{gateway: g, session: s}
-	t.closed, t.shut = context.WithCancel(context.Background())
+	t := &Tap{gateway: g, session: s, active: make(map[*http.Request]context.CancelFunc)}
 	t.idle = sync.NewCond(&t.mu)
 	t.report = Report{
 		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
-		Exposed: false,
 	}
 	return t
 }
@@ -73,10 +71,7 @@ func (t *Tap) Report() Report {
 	r := t.report
 	r.Descriptions = slices.Clone(r.Descriptions)
 	r.MessageIDs, r.ToolIDs, r.Models = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Models)
-	r.Statuses = make(map[int]int, len(t.report.Statuses))
-	for status, n := range t.report.Statuses {
-		r.Statuses[status] = n
-	}
+	r.Statuses = maps.Clone(r.Statuses)
 	return r
 }
 
@@ -91,29 +86,31 @@ func (t *Tap) LastActivity() time.Time {
 // returns when they have ended.
 func (t *Tap) Close() {
 	t.gateway.forget(t)
-	t.shut()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.active > 0 {
+	t.closed = true
+	for _, cancel := range t.active {
+		cancel()
+	}
+	for len(t.active) > 0 {
 		t.idle.Wait()
 	}
 }
 
 // enter counts a request in, unless the session is closed.
-func (t *Tap) enter() bool {
+func (t *Tap) enter(r *http.Request, cancel context.CancelFunc) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed.Err() != nil {
-		return false
+	if !t.closed {
+		t.active[r] = cancel
 	}
-	t.active++
-	return true
+	return !t.closed
 }
 
-func (t *Tap) leave() {
+func (t *Tap) leave(r *http.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.active--; t.active == 0 {
+	if delete(t.active, r); len(t.active) == 0 {
 		t.idle.Broadcast()
 	}
 }
@@ -150,14 +147,6 @@ func (t *Tap) inspect(body []byte) {
 	t.report.Exposed = all
 }
 
-// answer begins writing down an answer.
-func (t *Tap) answer(resp *http.Response) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.Statuses[resp.StatusCode]++
-	t.report.LastActivity = time.Now()
-}
-
 func (t *Tap) received(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,8 +160,8 @@ func (t *Tap) unread() {
 	t.report.Unread++
 }
 
-// served writes down what a part of an answer named.
-func (t *Tap) served(s served) {
+// saw writes down what a part of an answer named.
+func (t *Tap) saw(s served) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.report

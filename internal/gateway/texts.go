@@ -33,22 +33,24 @@ func requestTexts(body []byte) ([]string, error) {
 // content is the texts of a field that is a string or a list of blocks.
 type content []string
 
-// UnmarshalJSON takes both forms, and nothing from blocks that are not text.
+// UnmarshalJSON takes both forms, and nothing from what is not text: a block of
+// a kind unknown here must not hide its neighbours.
 func (c *content) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
 		*c = content{one}
 		return nil
 	}
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+	var blocks []json.RawMessage
+	if json.Unmarshal(data, &blocks) != nil {
+		return nil
 	}
-	if err := json.Unmarshal(data, &blocks); err != nil {
-		return err
-	}
-	for _, b := range blocks {
-		if b.Type == "text" {
+	for _, raw := range blocks {
+		var b struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(raw, &b) == nil && b.Type == "text" {
 			*c = append(*c, b.Text)
 		}
 	}

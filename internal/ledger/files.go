@@ -49,8 +49,8 @@ func checkExisting(dir, path string) error {
 	return checkAccess(path, fileMode)
 }
 
-// createFile makes the empty database file, because SQLite would choose its
-// mode from the umask. The files SQLite adds beside it take over its mode.
+// createFile makes the empty database file, because SQLite would let others
+// read it. The files SQLite adds beside it take over its mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	if errors.Is(err, fs.ErrExist) {
@@ -59,7 +59,7 @@ func createFile(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Chmod(fileMode), f.Close()); err != nil {
+	if err := f.Close(); err != nil {
 		return err
 	}
 	return atomicfile.SyncDir(filepath.Dir(path))

@@ -20,6 +20,16 @@ const (
 	classCount
 )
 
+// members answers has by a look into a table; it is made once and never changes.
+var members = func() (table [classCount][256]bool) {
+	for c := range classCount {
+		for b := range 256 {
+			table[c][b] = c.has(byte(b))
+		}
+	}
+	return table
+}()
+
 func (c class) has(b byte) bool {
 	letter := 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
 	switch c {

@@ -32,21 +32,20 @@ func exactForms(secrets []string) []string {
 }
 
 func spellings(s string) []string {
-	once := inJSON(s)
-	all := []string{s, url.QueryEscape(s), url.PathEscape(s)}
-	for _, j := range once {
-		// A tool's JSON output is a string in the stream's JSON.
-		all = append(all, j, strings.ReplaceAll(j, "/", `\/`))
-		all = append(all, inJSON(j)...)
-	}
-	for _, escaped := range all[1:3] {
-		all = append(all, lowerHex(escaped))
+	query, path := url.QueryEscape(s), url.PathEscape(s)
+	all := []string{s, query, path, lowerHex(query), lowerHex(path)}
+	for _, plain := range all[:len(all):len(all)] {
+		for _, once := range inJSON(plain) {
+			// A tool's JSON output is a string in the stream's JSON.
+			all = append(all, once)
+			all = append(all, inJSON(once)...)
+		}
 	}
 	return all
 }
 
-// inJSON returns s as it stands between the quotes of a JSON string, with and
-// without the escapes that protect HTML.
+// inJSON returns s as it stands between the quotes of a JSON string: plain, with
+// the escapes that protect HTML, and with escaped slashes.
 func inJSON(s string) []string {
 	var forms []string
 	for _, html := range []bool{false, true} {
@@ -57,7 +56,8 @@ func inJSON(s string) []string {
 			continue
 		}
 		text := strings.TrimSuffix(buf.String(), "\n")
-		forms = append(forms, text[1:len(text)-1])
+		inner := text[1 : len(text)-1]
+		forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
 	}
 	return forms
 }

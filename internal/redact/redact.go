@@ -10,7 +10,7 @@
 //
 // Invariants:
 //   - How a text is cut into writes does not change what comes out, up to
-//     secrets longer than 64 KiB, of which the rest may pass.
+//     secrets longer than 16 KiB, of which the rest may pass.
 //   - What is redacted stays redacted: a second pass changes nothing.
 //   - A JSON line stays a JSON line: a marker holds no quote, backslash or line
 //     end, and a family never takes one from the text, except the escaped line
@@ -23,7 +23,7 @@ import "bytes"
 const minExact = 6
 
 // maxHold is how much text is held back to see whether a secret goes on.
-const maxHold = 64 << 10
+const maxHold = 16 << 10
 
 // Redactor finds secrets. It does not change after New and may be used by
 // several goroutines at a time.

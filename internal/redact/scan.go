@@ -152,8 +152,8 @@ func (t *text) run(c class, from int) int {
 	if known.from <= from && from < known.to {
 		return known.to
 	}
-	to := from
-	for to < len(t.data) && c.has(t.data[to]) {
+	to, member := from, &members[c]
+	for to < len(t.data) && member[t.data[to]] {
 		to++
 	}
 	known.from, known.to = from, to

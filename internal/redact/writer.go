@@ -6,13 +6,14 @@ import (
 )
 
 // Writer passes a stream on without its secrets. It holds back only what may be
-// the beginning of one, at most 64 KiB; after a line end that is nothing unless
-// a secret may span lines. One goroutine at a time may use it.
+// the beginning of one, at most twice 16 KiB and a write; after a line end that
+// is nothing unless a secret may span lines. One goroutine at a time may use it.
 type Writer struct {
 	r    *Redactor
 	w    io.Writer
 	s    scanner
 	held []byte
+	seen int // how much of held was looked at in vain
 	out  []byte
 	err  error
 }
@@ -33,9 +34,14 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if len(w.held) > 0 {
 		w.held = append(w.held, p...)
 		data = w.held
+		// Looking again at every small piece would make long candidates costly.
+		if len(data) > 1<<10 && len(data) < 2*w.seen {
+			return len(p), nil
+		}
 	}
 	done := w.pass(data, false)
 	w.held = append(w.held[:0], data[done:]...)
+	w.seen = len(w.held)
 	if w.err != nil {
 		return 0, w.err
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -291,14 +292,15 @@ func TestSweepTellsDeadFromLiving(t *testing.T) {
 	}
 }
 
-// childReadOnly removes a box whose directories were made read-only.
+// childReadOnly reads and removes a box whose directories were closed.
 func childReadOnly(base string) int {
 	b, err := claim(base)
 	if err == nil {
 		deep := filepath.Join(b.Root, "a", "b")
 		err = errors.Join(
-			os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "f"), nil, 0o400),
-			os.Chmod(deep, 0), os.Chmod(filepath.Dir(deep), 0o500), b.Remove(),
+			os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "f"), []byte("kept"), 0),
+			os.Chmod(deep, 0), os.Chmod(filepath.Dir(deep), 0o500), childSnapshot(b.Root),
+			os.Chmod(deep, 0), b.Remove(),
 		)
 	}
 	if err != nil {
@@ -308,7 +310,21 @@ func childReadOnly(base string) int {
 	return 0
 }
 
-func TestRemoveReadOnlyDirectories(t *testing.T) {
+// childSnapshot reads what a session closed to everybody, itself included.
+func childSnapshot(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	tree, err := snapshot(context.Background(), root, wide())
+	if f := tree["a/b/f"]; err == nil && (f.Mode != 0 || string(f.Data) != "kept") {
+		return fmt.Errorf("locked file: got mode %v and %q", f.Mode, f.Data)
+	}
+	return err
+}
+
+func TestLockedByTheSession(t *testing.T) {
 	t.Parallel()
 	base := newBase(t)
 	cmd := exec.Command(os.Args[0], base)

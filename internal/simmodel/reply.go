@@ -34,12 +34,23 @@ type reply struct {
 
 func newReply(key, model string, n int, t turn) reply {
 	id := digest("message", key, n)
-	input, _ := json.Marshal(t.input) // strings only: cannot fail
-	u := usage{Input: 4, CacheWrite: tokensPrefix, Output: 8 + (len(t.text)+len(input))/4}
+	u := usage{Input: 4, CacheWrite: tokensPrefix, Output: 8 + t.size()/4}
 	if n > 0 {
 		u.CacheRead, u.CacheWrite = tokensPrefix+(n-1)*tokensPerTurn, tokensPerTurn
 	}
 	return reply{id: "msg_01" + id[:22], tool: "toolu_01" + id[22:44], model: model, turn: t, usage: u}
+}
+
+// size is how much the turn says. Paths are left out: they hold the random
+// names of a sandbox, and the same session must cost the same everywhere.
+func (t turn) size() int {
+	n := len(t.text)
+	for name, v := range t.input {
+		if text, ok := v.(string); ok && name != "file_path" {
+			n += len(text)
+		}
+	}
+	return n
 }
 
 // digest derives 64 hex digits that give nothing of the key away.

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -342,10 +345,36 @@ func TestCutStreamBreaksOffOnce(t *testing.T) {
 	}
 }
 
-func TestHangEndsWithTheServer(t *testing.T) {
+func TestHangHoldsUntilTheClientGivesUp(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	srv, err := simmodel.Start(ctx, simmodel.Wording{})
+	synctest.Test(t, func(t *testing.T) {
+		m := simmodel.New(simmodel.Wording{})
+		if err := m.Register(key, simmodel.Session{Scenario: scenario(), Fault: simmodel.FaultHang}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/messages", strings.NewReader(body(0, true)))
+		req.Header.Set("X-Api-Key", key)
+		done := make(chan struct{})
+		go func() {
+			m.ServeHTTP(httptest.NewRecorder(), req)
+			close(done)
+		}()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("the answer was not held")
+		default:
+		}
+		cancel()
+		<-done
+	})
+}
+
+// TestCloseEndsHeldAnswers: the request's context is the server's.
+func TestCloseEndsHeldAnswers(t *testing.T) {
+	t.Parallel()
+	srv, err := simmodel.Start(t.Context(), simmodel.Wording{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,24 +386,25 @@ func TestHangEndsWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header.Set("X-Api-Key", key)
-	client := &http.Client{Transport: &http.Transport{}}
-	failed := make(chan error)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	sent := make(chan struct{})
+	ended := make(chan error, 1)
+	trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }}
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
 	go func() {
 		resp, err := client.Do(req)
 		if err == nil {
-			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
-		failed <- err
+		ended <- err
 	}()
-	cancel()
-	<-failed
-	if err := srv.Close(); err != nil {
-		t.Error(err)
+	<-sent
+	for range 2 { // closing twice is harmless
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
 	}
-	if err := srv.Close(); err != nil {
-		t.Errorf("closed twice: %v", err)
-	}
+	<-ended
 }
 
 // TestWordingIsWhatWasSent: only what the CLI adds counts, in either form, and

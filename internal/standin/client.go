@@ -71,7 +71,7 @@ func (e *apiError) name() string {
 	switch {
 	case e.word != "":
 		return e.word
-	case e.status == 0:
+	case e.status == 0 || e.status >= 500:
 		return "server_error"
 	case e.status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.message), "credit balance"):
 		return "billing_error"

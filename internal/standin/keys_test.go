@@ -3,6 +3,7 @@ package standin_test
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,25 @@ func addKeys(set map[string]bool, prefix string, m map[string]any) {
 	}
 }
 
+// facts are the values of a stream that classification rests on, line by line.
+func facts(lines []map[string]any) []map[string]any {
+	var out []map[string]any
+	for _, l := range lines {
+		f := map[string]any{"kind": kind(l)}
+		for _, k := range []string{
+			"outcome", "exit_code", "error", "error_status", "attempt", "max_retries", "is_api_error_message", "api_error_status",
+			"api_error_type", "api_error", "is_error", "terminal_reason", "stop_reason", "num_turns", "isSynthetic",
+			"apiKeySource", "claude_code_version", "model", "permissionMode",
+		} {
+			if v, ok := l[k]; ok {
+				f[k] = v
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 // TestKeysAreTheRealOnes compares with streams the real CLI printed in the same
 // situations (recorded by TestRealCLI -update).
 func TestKeysAreTheRealOnes(t *testing.T) {
@@ -103,6 +123,14 @@ func TestKeysAreTheRealOnes(t *testing.T) {
 			}
 			if diff := cmp.Diff(keySets(real.lines), keySets(o.lines)); diff != "" {
 				t.Errorf("keys (-real +stand-in):\n%s", diff)
+			}
+			if diff := cmp.Diff(facts(real.lines), facts(o.lines)); diff != "" {
+				t.Errorf("facts (-real +stand-in):\n%s", diff)
+			}
+			was, _ := real.last()["total_cost_usd"].(float64)
+			is, _ := o.last()["total_cost_usd"].(float64)
+			if name != "cut" && math.Abs(was-is) > 1e-12 { // the real CLI charges the broken stream too
+				t.Errorf("cost: got %v, real %v", is, was)
 			}
 		})
 	}

@@ -13,10 +13,7 @@ import (
 type object = map[string]any
 
 // printer writes the stream, one line a write.
-type printer struct {
-	w       io.Writer
-	session string
-}
+type printer struct{ w io.Writer }
 
 // line writes one line. A reader that has gone away ends the process by signal
 // or makes every later write fail; there is nobody left to tell.

@@ -49,10 +49,11 @@ func Main(ctx context.Context, args, environ []string, dir string, stdin io.Read
 	}
 	s := &session{
 		opt: o, env: env, dir: dir, prompt: string(prompt), id: uuid.NewString(), started: time.Now(),
-		plugin: loadPlugin(o.pluginDir), client: newClient(env),
+		plugin: loadPlugin(dir, o.pluginDir), client: newClient(env),
 		files: make(map[string]time.Time), shellDir: dir,
 	}
-	s.out = printer{w: stdout, session: s.id}
+	defer s.client.http.CloseIdleConnections()
+	s.out = printer{w: stdout}
 	return s.run(ctx)
 }
 

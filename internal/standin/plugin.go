@@ -51,10 +51,13 @@ type pluginError struct {
 
 // loadPlugin reads a plugin. What cannot be loaded is reported in the init
 // line and the session runs on without it, as with the real CLI.
-func loadPlugin(dir string) plugin {
+func loadPlugin(cwd, dir string) plugin {
 	var p plugin
 	if dir == "" {
 		return p
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(cwd, dir)
 	}
 	if _, err := os.Stat(dir); err != nil {
 		p.errors = append(p.errors, pluginError{"inline[0]", "path-not-found", "Path not found: " + dir, dir})

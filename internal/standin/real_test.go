@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,11 +69,16 @@ func linkOrCopy(from, to string) error {
 }
 
 // TestRealCLI plays the simulated model to the real CLI: tool calls are
-// executed, the final text arrives, and the lines are those on record.
+// executed, the final text arrives, and the lines are those on record. Every
+// situation is measured with -update, the most telling ones always.
 func TestRealCLI(t *testing.T) {
 	t.Parallel()
 	run := realCLI(t)
-	for _, name := range []string{"oracle", "oracle-4x", "nop", "overloaded", "rate-limit", "refused", "tool-errors"} {
+	always := []string{"oracle", "oracle-4x", "nop", "overloaded", "rate-limit"}
+	for _, name := range slices.Sorted(maps.Keys(situations())) {
+		if !*update && !slices.Contains(always, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, goodHook)
 			situations()[name](r)
@@ -104,14 +110,25 @@ func TestRealCLIDies(t *testing.T) {
 	}
 }
 
-// TestRealHookVariants repeats the measurement behind hookVariants.
+// TestRealLimits: the turn limit counts the same.
+func TestRealLimits(t *testing.T) {
+	t.Parallel()
+	run := realCLI(t)
+	r := newRig(t, goodHook)
+	r.more = []string{"--max-turns", "2"}
+	checkMaxTurns(t, run(r))
+}
+
+// TestRealHookVariants repeats the measurement behind hookVariants: all of it
+// with -update, the most telling part always.
 func TestRealHookVariants(t *testing.T) {
 	t.Parallel()
 	run := realCLI(t)
-	if testing.Short() {
-		t.Skip("one session a variant")
-	}
+	always := []string{"one document", "plain text", "two documents", "wrong event", "json and exit 1"}
 	for name, v := range hookVariants() {
+		if !*update && !slices.Contains(always, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, v.body)
 			r.session.Scenario.Oracle = r.session.Scenario.Oracle[5:]
@@ -138,6 +155,9 @@ func compareRecord(t *testing.T, name string, r *rig, o outcome) {
 	recorded := parseLines(t, data)
 	if diff := cmp.Diff(keySets(recorded), keySets(o.lines)); diff != "" {
 		t.Errorf("keys (-recorded +now):\n%s", diff)
+	}
+	if diff := cmp.Diff(facts(recorded), facts(o.lines)); diff != "" {
+		t.Errorf("facts (-recorded +now):\n%s", diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -13,10 +14,11 @@ type ending struct {
 	text    string    // result
 	errors  []string  // for endings without text
 	api     *apiError // nil unless the API gave no answer
+	turns   int       // num_turns, when it is not 1 more than the user lines
 }
 
 func endMaxTurns(n int) ending {
-	return ending{subtype: "error_max_turns", reason: "max_turns",
+	return ending{subtype: "error_max_turns", reason: "max_turns", turns: n + 1,
 		errors: []string{fmt.Sprintf("Reached maximum number of turns (%d)", n)}}
 }
 
@@ -109,7 +111,7 @@ func (s *session) result(stop string, e ending) object {
 	wall := time.Since(s.started).Milliseconds()
 	o := object{
 		"type": "result", "subtype": e.subtype, "is_error": e.subtype != "success" || e.api != nil,
-		"duration_ms": wall, "duration_api_ms": s.spent.api.Milliseconds(), "num_turns": 1 + s.userLines,
+		"duration_ms": wall, "duration_api_ms": s.spent.api.Milliseconds(), "num_turns": cmp.Or(e.turns, 1+s.userLines),
 		"stop_reason": stop, "terminal_reason": e.reason, "session_id": s.id, "uuid": s.out.uuid(),
 		"total_cost_usd": s.spent.cost(), "usage": usageReport(s.spent.sum, true),
 		"modelUsage": s.spent.perModel(), "model_usage_since_last_result": s.spent.perModel(),

@@ -56,13 +56,14 @@ const unprivileged = 65534
 // rig is one sandbox with a tiny plugin and project, and a simulated model that
 // keeps every request.
 type rig struct {
-	t       *testing.T
+	t       testing.TB
 	root    string
 	model   *simmodel.Model
 	url     string
 	tier    string
 	session simmodel.Session
 	env     []string // more environment
+	more    []string // more arguments
 
 	mu     sync.Mutex
 	bodies [][]byte
@@ -87,13 +88,17 @@ func tinyScenario() harness.Scenario {
 }
 
 // newRig builds a sandbox; hook is the body of the hook program.
-func newRig(t *testing.T, hook string) *rig {
+func newRig(t testing.TB, hook string) *rig {
 	t.Helper()
-	root, err := os.MkdirTemp("", "standin-")
+	made, err := os.MkdirTemp("", "standin-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(root) })
+	t.Cleanup(func() { os.RemoveAll(made) })
+	root, err := filepath.EvalSymlinks(made)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cell := harness.Cell{Scenario: "T1", Tier: "small"}
 	r := &rig{t: t, root: root, tier: model5, session: simmodel.Session{Scenario: tinyScenario(), Cell: cell}}
 	r.model = simmodel.New(simmodel.Wording{Base: map[harness.Cell]float64{cell: 1}})
@@ -160,11 +165,11 @@ func (r *rig) record(w http.ResponseWriter, req *http.Request) {
 }
 
 func (r *rig) args() []string {
-	return []string{
+	return append([]string{
 		"-p", "--output-format", "stream-json", "--verbose", "--model", r.tier, "--dangerously-skip-permissions",
 		"--setting-sources=", "--strict-mcp-config", "--plugin-dir", r.path("plugin"), "--max-turns", "12",
 		"--disallowedTools=WebSearch,WebFetch",
-	}
+	}, r.more...)
 }
 
 func (r *rig) environ() []string {
@@ -230,7 +235,7 @@ func (r *rig) execute(cmd *exec.Cmd, env []string) outcome {
 	return outcome{code, parseLines(r.t, stdout.Bytes()), stderr.String()}
 }
 
-func parseLines(t *testing.T, data []byte) []map[string]any {
+func parseLines(t testing.TB, data []byte) []map[string]any {
 	t.Helper()
 	var out []map[string]any
 	for line := range strings.Lines(string(data)) {

@@ -3,6 +3,7 @@ package standin_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -158,16 +159,56 @@ func TestNopFollowsFromTheWording(t *testing.T) {
 func TestMaxTurns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, goodHook)
-	r.register()
-	args := append(r.args(), "--max-turns", "2")
-	var stdout, stderr bytes.Buffer
-	code := standin.Main(t.Context(), args, r.environ(), r.path("work"), strings.NewReader("x"), &stdout, &stderr)
-	o := outcome{code, parseLines(t, stdout.Bytes()), stderr.String()}
-	if code != 1 || o.last()["subtype"] != "error_max_turns" || o.last()["terminal_reason"] != "max_turns" {
-		t.Errorf("got exit %d, %v", code, o.last())
+	r.more = []string{"--max-turns", "2"}
+	checkMaxTurns(t, inProcess(r))
+}
+
+func checkMaxTurns(t *testing.T, o outcome) {
+	t.Helper()
+	last := o.last()
+	if o.code != 1 || last["subtype"] != "error_max_turns" || last["terminal_reason"] != "max_turns" || last["is_error"] != true {
+		t.Errorf("got exit %d, %v", o.code, last)
 	}
-	if _, ok := o.last()["result"]; ok {
+	answers := 0
+	for _, k := range o.kinds() {
+		if strings.HasPrefix(k, "assistant") {
+			answers++
+		}
+	}
+	if answers != 2 {
+		t.Errorf("answers: got %d, want 2", answers)
+	}
+	if last["num_turns"] != 3.0 { // one more than the limit, whatever was injected
+		t.Errorf("num_turns: got %v, want 3", last["num_turns"])
+	}
+	if _, ok := last["result"]; ok {
 		t.Error("a limit leaves no result text")
+	}
+}
+
+func TestSkillBodyIsSent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	inProcess(r)
+	if second := string(r.bodies[1]); !strings.Contains(second, "Run `note-find WORD`") || !strings.Contains(second, "Launching skill") {
+		t.Errorf("second request: %s", second)
+	}
+}
+
+func TestNumTurnsCountsUserLines(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	if got := inProcess(r).last()["num_turns"]; got != 8.0 { // six calls, a skill's text, the answer
+		t.Errorf("got %v, want 8", got)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, goodHook)
+	r.more = []string{"--max-budget-usd", "0.000001"}
+	if o := inProcess(r); o.code != 1 || o.last()["subtype"] != "error_max_budget_usd" {
+		t.Errorf("got exit %d, %v", o.code, o.last())
 	}
 }
 
@@ -190,23 +231,41 @@ func TestNotLoggedIn(t *testing.T) {
 	}
 }
 
+// TestCancelledSessionHasNoResult ends the session as soon as a certain line
+// is out: that line stays the last.
 func TestCancelledSessionHasNoResult(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, goodHook)
-	r.session.Fault = simmodel.FaultHang
-	r.register()
-	ctx, cancel := context.WithCancel(t.Context())
-	var stdout, stderr bytes.Buffer
-	w := writerFunc(func(p []byte) (int, error) {
-		if bytes.Contains(p, []byte(`"subtype":"init"`)) {
-			cancel()
-		}
-		return stdout.Write(p)
-	})
-	code := standin.Main(ctx, r.args(), r.environ(), r.path("work"), strings.NewReader("x"), w, &stderr)
-	o := outcome{code, parseLines(t, stdout.Bytes()), ""}
-	if code != 143 || o.last()["subtype"] != "init" {
-		t.Errorf("got exit %d, last line %v", code, o.last())
+	for name, c := range map[string]struct {
+		hook  string
+		fault simmodel.Fault
+		steps []harness.Step
+		after string
+	}{
+		"hook": {"sleep 60", "", nil, `"subtype":"hook_started"`},
+		"api":  {goodHook, simmodel.FaultHang, nil, `"subtype":"init"`},
+		"tool": {goodHook, "", []harness.Step{{Bash: "sleep 60"}, {Text: "end"}}, `"name":"Bash"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, c.hook)
+			r.session.Fault = c.fault
+			if c.steps != nil {
+				r.session.Scenario.Oracle = c.steps
+			}
+			r.register()
+			ctx, cancel := context.WithCancel(t.Context())
+			last := ""
+			w := writerFunc(func(p []byte) (int, error) {
+				if last = string(p); strings.Contains(last, c.after) {
+					cancel()
+				}
+				return len(p), nil
+			})
+			code := standin.Main(ctx, r.args(), r.environ(), r.path("work"), strings.NewReader("x"), w, io.Discard)
+			if code != 143 || !strings.Contains(last, c.after) {
+				t.Errorf("got exit %d, last line %s", code, last)
+			}
+		})
 	}
 }
 

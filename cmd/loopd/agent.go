@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"loopd/internal/agent"
+	"loopd/internal/standin"
+)
+
+// nobody is the user sessions run as when loopd is root: the real agent refuses
+// to run without permissions as root, and a session has no business being it.
+const nobody = 65534
+
+// sessionUser is who sessions run as, 0 for loopd's own user.
+func sessionUser() int {
+	if os.Geteuid() == 0 {
+		return nobody
+	}
+	return 0
+}
+
+// cacheDir is where copies of the agent are kept. Root's own cache is closed to
+// the user sessions run as, so root keeps them in the system's.
+func cacheDir(e env) (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/cache/loopd/claude", nil
+	}
+	if x := e.getenv("XDG_CACHE_HOME"); x != "" {
+		return filepath.Join(x, "loopd", "claude"), nil
+	}
+	home := e.getenv("HOME")
+	if home == "" {
+		return "", errors.New("find cache directory: neither XDG_CACHE_HOME nor HOME is set")
+	}
+	return filepath.Join(home, ".cache", "loopd", "claude"), nil
+}
+
+// standInBinary is this program under the agent's name.
+func standInBinary() (agent.Binary, error) {
+	path := "/proc/self/exe"
+	if runtime.GOOS != "linux" {
+		self, err := os.Executable()
+		if err != nil {
+			return agent.Binary{}, err
+		}
+		path = self
+	}
+	return agent.Binary{Path: path, Version: standin.CLIVersion, SHA256: "standin"}, nil
+}
+
+// developmentAgent is where "make test" puts the pinned agent in a checkout.
+const developmentAgent = ".tools/agent-cli/node_modules/@anthropic-ai/claude-code-*/claude"
+
+// findClaude returns the agent to use: the one named, LOOPD_CLAUDE, the
+// checkout's own, or claude on the PATH.
+func findClaude(e env, named string) string {
+	if named != "" {
+		return named
+	}
+	if c := e.getenv("LOOPD_CLAUDE"); c != "" {
+		return c
+	}
+	if local, err := filepath.Glob(filepath.Join(e.dir, developmentAgent)); err == nil && len(local) > 0 {
+		return local[0]
+	}
+	return "claude"
+}
+
+// pinClaude copies the agent into the cache and returns the copy.
+func pinClaude(ctx context.Context, e env, path string) (agent.Binary, error) {
+	dir, err := cacheDir(e)
+	if err != nil {
+		return agent.Binary{}, err
+	}
+	b, err := agent.Pin(ctx, path, dir)
+	if err != nil {
+		return agent.Binary{}, &codedError{exitUsage, err, "npm install -g @anthropic-ai/claude-code"}
+	}
+	if uid := sessionUser(); uid != 0 {
+		if err := agent.Reachable(b.Path, uid, uid); err != nil {
+			return agent.Binary{}, err
+		}
+	}
+	return b, nil
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loopd/candidates"
+	"loopd/internal/campaign"
+	"loopd/report"
+)
+
+func newCandidate(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "candidate", Short: "add, list, show or drop candidate wordings", Args: noArgs,
+		Long: "  loopd candidate add --patch idea.patch --rationale \"say when, not what\"\n  loopd candidate list",
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCandidateAdd(e), newCandidateList(e), newCandidateShow(e), newCandidateDrop(e))
+	return cmd
+}
+
+type addOptions struct {
+	patch     string
+	files     []string
+	rationale string
+	author    string
+	targets   []string
+	state     string
+}
+
+func newCandidateAdd(e env) *cobra.Command {
+	var o addOptions
+	cmd := &cobra.Command{
+		Use: "add", Short: "put a candidate into the queue", Args: noArgs,
+		Long: "  loopd candidate add --patch idea.patch --rationale \"say when, not what\"\n  loopd candidate add --file skills/find/SKILL.md=draft.md --target R1/sonnet\n\nA patch is a unified diff of the Surface (SKILL.md files and the hook note), - reads\nit from standard input. The next run takes it from the spool.",
+		RunE: func(*cobra.Command, []string) error { return runCandidateAdd(e, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.patch, "patch", "", "file with a unified diff, - for standard input")
+	f.StringArrayVar(&o.files, "file", nil, "PATH=FILE: the whole new text of a file of the Surface")
+	f.StringVar(&o.rationale, "rationale", "", "why it should help, for the report")
+	f.StringVar(&o.author, "author", "", "who wrote it, for the report")
+	f.StringArrayVar(&o.targets, "target", nil, "a cell it is meant for, such as R1/sonnet")
+	f.StringVar(&o.state, "state", "", stateFlag)
+	return cmd
+}
+
+func runCandidateAdd(e env, o addOptions) error {
+	home, err := reviewHome(e, o.state)
+	if err != nil {
+		return err
+	}
+	d := campaign.Dropped{Rationale: o.rationale, Author: o.author, Targets: o.targets, Source: candidates.Person}
+	if o.patch != "" {
+		data, err := readArg(e, o.patch)
+		if err != nil {
+			return &codedError{exitUsage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help"}
+		}
+		d.Patch = string(data)
+	}
+	for _, pair := range o.files {
+		path, file, ok := strings.Cut(pair, "=")
+		if !ok {
+			return usageError("loopd candidate add --help", "add candidate: --file %q is not PATH=FILE", pair)
+		}
+		data, err := readArg(e, file)
+		if err != nil {
+			return &codedError{exitUsage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help"}
+		}
+		if d.Files == nil {
+			d.Files = make(map[string]string)
+		}
+		d.Files[path] = string(data)
+	}
+	if err := home.Make(); err != nil {
+		return err
+	}
+	name, err := home.Drop(d)
+	if err != nil {
+		return &codedError{exitUsage, err, "loopd candidate add --help"}
+	}
+	_, err = fmt.Fprintf(e.stdout, "queued %s\n\nNext: loopd run\n", name)
+	return err
+}
+
+// maxArg bounds what is read from a file or standard input.
+const maxArg = 1 << 20
+
+func readArg(e env, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(io.LimitReader(e.stdin, maxArg))
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(e.dir, name)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxArg {
+		return nil, fmt.Errorf("%s: %d bytes, at most %d", name, info.Size(), maxArg)
+	}
+	return os.ReadFile(name)
+}
+
+// reviewHome is the state directory without opening anything in it.
+func reviewHome(e env, state string) (campaign.Home, error) {
+	if state != "" {
+		return campaign.Home{Dir: state}, nil
+	}
+	l, err := loadConfig(e)
+	if err != nil {
+		return campaign.Home{}, err
+	}
+	return homeOf(e, l.Config)
+}
+
+// listed is one candidate of the JSON list.
+type listed struct {
+	report.Summary
+	Spool string `json:"spool,omitempty"` // name in the spool, while it waits there
+}
+
+func newCandidateList(e env) *cobra.Command {
+	var asJSON bool
+	var state string
+	cmd := &cobra.Command{
+		Use: "list", Short: "all candidates and their verdicts", Args: noArgs, Long: "  loopd candidate list",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runCandidateList(cmd.Context(), e, state, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	return cmd
+}
+
+func runCandidateList(ctx context.Context, e env, state string, asJSON bool) error {
+	r, err := openReview(ctx, e, state)
+	if err != nil {
+		return err
+	}
+	list := []listed{}
+	if len(r.states) > 0 {
+		for _, s := range report.Build(r.states[len(r.states)-1]).Candidates {
+			list = append(list, listed{Summary: s})
+		}
+	}
+	spooled, err := r.home.Spooled()
+	if err != nil {
+		return err
+	}
+	for _, f := range spooled {
+		one := listed{Spool: f.Name, Summary: report.Summary{ID: "-", Source: string(f.Candidate.Source), Rationale: f.Candidate.Rationale}}
+		if f.Err != nil {
+			one.Rationale = "cannot be read: " + f.Err.Error()
+		}
+		list = append(list, one)
+	}
+	if asJSON {
+		return printJSON(e.stdout, list)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(e.stdout, "No candidates.\n\nNext: loopd candidate add --patch FILE")
+		return err
+	}
+	summaries := make([]report.Summary, len(list))
+	for i, l := range list {
+		summaries[i] = l.Summary
+		if l.Spool != "" {
+			summaries[i].ID = l.Spool
+		}
+	}
+	return printCandidates(e, summaries)
+}
+
+func newCandidateShow(e env) *cobra.Command {
+	var asJSON bool
+	var state string
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "the report of one candidate", Args: oneArg("candidate"), Long: "  loopd candidate show c003",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runReport(cmd.Context(), e, state, args[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	return cmd
+}
+
+func newCandidateDrop(e env) *cobra.Command {
+	var state string
+	cmd := &cobra.Command{
+		Use: "drop NAME", Short: "take a waiting candidate out of the spool", Args: oneArg("name"), Long: "  loopd candidate drop 3f9c01a2b7d4",
+		RunE: func(_ *cobra.Command, args []string) error {
+			home, err := reviewHome(e, state)
+			if err != nil {
+				return err
+			}
+			if err := home.Undrop(args[0]); err != nil {
+				return &codedError{exitUsage, err, "loopd candidate list"}
+			}
+			_, err = fmt.Fprintf(e.stdout, "dropped %s\n", args[0])
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	return cmd
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"loopd/internal/config"
+)
+
+func newConfig(e env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "config", Short: "the settings in force and where each came from", Args: noArgs,
+		Long: "  loopd config\n\nPrints every setting of loopd.yaml as it is in force.",
+		RunE: func(*cobra.Command, []string) error { return runConfig(e, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func runConfig(e env, asJSON bool) error {
+	l, err := config.Load(e.dir, "", e.environ)
+	if err != nil {
+		return &codedError{exitUsage, err, hintOf(err)}
+	}
+	home, err := homeOf(e, l.Config)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(e.stdout, struct {
+			File           string           `json:"file"`
+			StateDirectory string           `json:"state_directory"`
+			Settings       []config.Setting `json:"settings"`
+		}{l.File, home.Dir, l.Settings})
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	for _, s := range l.Settings {
+		fmt.Fprintf(w, "%s\t%v\t%s\n", s.Key, s.Value, s.Origin)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.stdout, "\nfile             %s\nstate directory  %s\n", l.File, home.Dir)
+	return err
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"loopd/internal/config"
+	"loopd/report"
+)
+
+// runHome is loopd alone: what there is, and always the next command.
+func runHome(e env) error {
+	r, err := openReview(context.Background(), e, "")
+	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
+		_, err := fmt.Fprint(e.stdout, `No plugin is set up in this directory.
+
+  loopd init        writes loopd.yaml beside the plugin
+  loopd freeze      seals what measures
+  loopd run         opens a campaign
+
+To see a whole campaign first, simulated:  loopd rehearse
+`)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if len(r.states) == 0 {
+		_, err := fmt.Fprintln(e.stdout, "No campaign yet.\n\nNext: loopd run --sessions 400")
+		return err
+	}
+	s := r.states[len(r.states)-1]
+	rep := report.Build(s)
+	next := "loopd report"
+	switch {
+	case s.Halted != nil:
+		next = `loopd freeze --reason "why it changed"`
+	case s.Ended == nil:
+		next = "loopd run"
+	}
+	_, err = fmt.Fprintf(e.stdout, "Campaign %s: %s\n%d of %d sessions used.\n\nNext: %s\n", rep.ID, rep.Headline, rep.Sessions, rep.Budget, next)
+	return err
+}

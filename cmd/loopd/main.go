@@ -1,0 +1,105 @@
+// Command loopd improves the wording of a coding-agent plugin overnight.
+//
+// This package is the command line: one file a verb, wiring, signals and exit
+// codes. Results go to standard output, talk to standard error. It decides
+// nothing that a package below could decide.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"loopd/internal/standin"
+)
+
+func main() {
+	os.Exit(entry(os.Args))
+}
+
+// entry runs loopd, or the stand-in agent when the program was started under
+// the agent's name.
+func entry(args []string) int {
+	if filepath.Base(args[0]) == "claude" {
+		return runStandIn(args[1:])
+	}
+	return runLoopd(args[1:])
+}
+
+func runStandIn(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return standin.Main(ctx, args, os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// runLoopd turns signals into a channel and a context: the first lets running
+// sessions end, the second ends them.
+func runLoopd(args []string) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	drain := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	finished := make(chan struct{})
+	defer close(finished)
+	go func() {
+		select {
+		case <-signals:
+			fmt.Fprintln(os.Stderr, "loopd: stopping after the running sessions; once more to stop now")
+			close(drain)
+		case <-finished:
+			return
+		}
+		select {
+		case <-signals:
+			cancel()
+		case <-finished:
+		}
+	}()
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "loopd: find working directory:", err)
+		return exitFailed
+	}
+	return run(ctx, env{dir: dir, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain}, args)
+}
+
+// env is everything outside that a verb may use.
+type env struct {
+	dir     string
+	environ []string
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+	drain   <-chan struct{}
+}
+
+// getenv looks a variable up in the environment given.
+func (e env) getenv(name string) string {
+	for _, kv := range e.environ {
+		if len(kv) > len(name) && kv[len(name)] == '=' && kv[:len(name)] == name {
+			return kv[len(name)+1:]
+		}
+	}
+	return ""
+}
+
+// run is the whole program but for the process around it.
+func run(ctx context.Context, e env, args []string) int {
+	root := newRoot(e)
+	root.SetArgs(args)
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	return finish(e, root.ExecuteContext(ctx))
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/agent"
+	"loopd/internal/campaign"
+	"loopd/internal/rehearsal"
+	"loopd/loop"
+)
+
+type rehearseOptions struct {
+	seed       uint64
+	seeds      string
+	agent      string
+	claude     string
+	candidates int
+	sessions   int
+	parallel   int
+	fault      string
+	dir        string
+	resume     string
+	json       bool
+	printPlan  bool
+}
+
+const rehearseHelp = `  loopd rehearse --seed 1
+
+Runs a whole campaign with a simulated model: the real loop, git, seal, hooks,
+sandboxes, checker, statistics and reports, in a directory of its own. Candidates
+and faults are planted, their right verdicts are fixed before any session, and
+the end prints planned against actual. Its numbers say nothing about any real
+model. Exits 3 when a verdict is not one of the right ones.`
+
+func newRehearse(e env) *cobra.Command {
+	var o rehearseOptions
+	cmd := &cobra.Command{
+		Use: "rehearse", Short: "a whole campaign with a simulated model: no account, no key", Long: rehearseHelp, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRehearse(cmd.Context(), e, o) },
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&o.seed, "seed", 1, "seed of every coin and draw")
+	f.StringVar(&o.seeds, "seeds", "", "several rehearsals, such as 1-10")
+	f.StringVar(&o.agent, "agent", string(rehearsal.StandIn), "agent CLI: standin or claude")
+	f.StringVar(&o.claude, "claude", "", "path of the real agent CLI, for --agent claude")
+	f.IntVar(&o.candidates, "candidates", 0, "plant only so many candidates; 0 for all")
+	f.IntVar(&o.sessions, "sessions", rehearsal.DefaultSessions, "budget in sessions")
+	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
+	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift")
+	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
+	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
+	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	f.BoolVar(&o.printPlan, "print-plan", false, "print what is planted, and run nothing")
+	return cmd
+}
+
+func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
+	if o.printPlan {
+		return printPlan(ctx, e, o)
+	}
+	if o.seeds == "" {
+		return rehearseOnce(ctx, e, o)
+	}
+	return rehearseMany(ctx, e, o)
+}
+
+func printPlan(ctx context.Context, e env, o rehearseOptions) error {
+	plan, err := planOf(ctx, o.candidates)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(e.stdout, plan.Candidates)
+	}
+	_, err = fmt.Fprint(e.stdout, plan.Print())
+	return err
+}
+
+// planOf lays the bundled suite out only to learn its cells.
+func planOf(ctx context.Context, candidates int) (rehearsal.Plan, error) {
+	dir, err := os.MkdirTemp("", "loopd-plan-")
+	if err != nil {
+		return rehearsal.Plan{}, err
+	}
+	defer os.RemoveAll(dir)
+	sealed, err := campaign.Home{Dir: dir}.OpenBundled(ctx)
+	if err != nil {
+		return rehearsal.Plan{}, err
+	}
+	return rehearsal.NewPlan(sealed.Suite.Cells(harness.Objective), sealed.Suite.Cells(harness.Guard), candidates), nil
+}
+
+func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {
+	res, err := rehearse(ctx, e, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = printJSON(e.stdout, res)
+	} else {
+		err = printRehearsal(e, res)
+	}
+	if err != nil {
+		return err
+	}
+	return judgeRehearsal(res, o)
+}
+
+// judgeRehearsal turns what came of a rehearsal into an exit code.
+func judgeRehearsal(res rehearsal.Result, o rehearseOptions) error {
+	switch {
+	case res.HaltedBy == string(harness.DriftedSeal):
+		return &codedError{exitDrift, driftError(res.Drift), "loopd rehearse --seed " + strconv.FormatUint(o.seed, 10)}
+	case res.HaltedBy != "":
+		return &codedError{exitFailed, fmt.Errorf("halted: %s", res.HaltedBy), ""}
+	case res.Outcome == "":
+		return loop.ErrDrained
+	case res.Outcome == loop.NothingMeasured:
+		return &codedError{exitFailed, fmt.Errorf("nothing was measured"), ""}
+	case !res.UserUntouched:
+		return &codedError{exitMeasured, fmt.Errorf("the user's repository was changed"), ""}
+	case res.Orphans > 0:
+		return &codedError{exitMeasured, fmt.Errorf("%d processes outlived their session", res.Orphans), ""}
+	case res.Mismatches > 0:
+		return &codedError{exitMeasured, fmt.Errorf("%d verdicts are not among the right ones", res.Mismatches), ""}
+	}
+	return nil
+}
+
+// driftError names each changed path with what was sealed and what was found.
+func driftError(deltas []frozen.Delta) error {
+	lines := []string{"halted by drift: the seal does not match"}
+	for _, d := range deltas {
+		lines = append(lines, d.String())
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// rehearse runs one rehearsal.
+func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, error) {
+	dir, keep, err := o.directory()
+	if err != nil {
+		return rehearsal.Result{}, err
+	}
+	if !keep {
+		defer os.RemoveAll(dir)
+	}
+	setup := rehearsal.Setup{
+		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
+	}
+	if o.resume != "" {
+		if setup, err = rehearsal.Read(dir); err != nil {
+			return rehearsal.Result{}, &codedError{exitUsage, err, "loopd rehearse --dir " + dir}
+		}
+	}
+	binary, err := o.binary(ctx, e, setup)
+	if err != nil {
+		return rehearsal.Result{}, err
+	}
+	bar := newProgress(e.stderr, setup.Sessions)
+	defer bar.close()
+	return rehearsal.Run(ctx, rehearsal.Options{
+		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, UID: sessionUser(), GID: sessionUser(), Parallel: o.parallel,
+		Log: logger(e), Observe: bar.observe, Drain: e.drain,
+	})
+}
+
+func (o rehearseOptions) directory() (dir string, keep bool, err error) {
+	switch {
+	case o.resume != "":
+		return o.resume, true, nil
+	case o.dir != "":
+		return o.dir, true, nil
+	}
+	dir, err = os.MkdirTemp("", "loopd-rehearsal-")
+	return dir, false, err
+}
+
+func (o rehearseOptions) binary(ctx context.Context, e env, s rehearsal.Setup) (agent.Binary, error) {
+	if s.Fault != rehearsal.NoFault && s.Fault != rehearsal.FrozenDrift {
+		return agent.Binary{}, usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", s.Fault)
+	}
+	switch s.Agent {
+	case rehearsal.StandIn:
+		return standInBinary()
+	case rehearsal.Claude:
+		return pinClaude(ctx, e, findClaude(e, o.claude))
+	}
+	return agent.Binary{}, usageError("loopd rehearse --agent standin", "unknown agent %q: standin or claude", s.Agent)
+}
+
+// printRehearsal shows planned against actual.
+func printRehearsal(e env, r rehearsal.Result) error {
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "Simulated campaign, seed %d, agent %s: %s\n\n", r.Seed, r.Agent, outcomeText(r))
+	fmt.Fprintln(w, "id\tplanted\tright verdicts\tverdict\tsessions\tE\t")
+	for _, c := range r.Candidates {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Planted, verdictList(c.Expected), verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), mark(c.Right))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "\n%d sessions, %d valid, %s; hook note verified in %d of %d that expect it\n",
+		r.Sessions, r.Valid, invalidText(r.Invalid), r.VerifiedNotes, r.ExpectNote)
+	fmt.Fprintf(e.stdout, "%d mismatches, %d orphan processes, user's repository untouched: %s\n", r.Mismatches, r.Orphans, yesNo(r.UserUntouched))
+	_, err := fmt.Fprintf(e.stdout, "%.0f s, %.2f s a session, at most %.0f MB resident\n", r.WallSeconds, r.SessionSeconds, r.ResidentMB)
+	return err
+}

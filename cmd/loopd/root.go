@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+)
+
+const longHelp = `loopd improves the wording of a coding-agent plugin overnight: it tries one
+wording after another on a grid of headless agent sessions, keeps or rejects
+each by sequential statistics, and leaves branches and a report to review.
+
+  loopd rehearse              a whole campaign, simulated: no account, no key
+  loopd init                  settings for the plugin in this directory
+  loopd freeze                seal what measures
+  loopd run --sessions 400    open or continue a campaign
+  loopd report                what came of it
+
+Exit codes: 0 done; 1 loopd failed or nothing was measured; 2 usage or
+configuration; 3 the measured thing failed; 4 halted by drift; 5 paused;
+130 interrupted.`
+
+// The groups of the help.
+const (
+	groupNight  = "night"
+	groupReview = "review"
+	groupSuite  = "suite"
+	groupTools  = "tools"
+)
+
+// newRoot builds the command tree.
+func newRoot(e env) *cobra.Command {
+	root := &cobra.Command{
+		Use: "loopd", Short: "improves the wording of a coding-agent plugin overnight", Long: longHelp,
+		SilenceErrors: true, SilenceUsage: true, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runHome(e) },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddGroup(
+		&cobra.Group{ID: groupNight, Title: "Night:"}, &cobra.Group{ID: groupReview, Title: "Review:"},
+		&cobra.Group{ID: groupSuite, Title: "Suite:"}, &cobra.Group{ID: groupTools, Title: "Tools:"},
+	)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(cmd.CommandPath()+" --help", "%w", err)
+	})
+	for group, verbs := range map[string][]*cobra.Command{
+		groupNight:  {newRun(e), newRehearse(e), newStatus(e)},
+		groupReview: {newReport(e), newCandidate(e)},
+		groupSuite:  {newInit(e), newFreeze(e)},
+		groupTools:  {newVerify(e), newConfig(e), newVersion(e)},
+	} {
+		for _, v := range verbs {
+			v.GroupID = group
+			root.AddCommand(v)
+		}
+	}
+	return root
+}
+
+// noArgs refuses arguments; a mistyped verb comes here too.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() {
+		hint := cmd.CommandPath() + " --help"
+		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+			hint = cmd.CommandPath() + " " + s[0]
+		}
+		return usageError(hint, "unknown command %q", args[0])
+	}
+	return usageError(cmd.CommandPath()+" --help", "%s takes no argument, got %q", cmd.CommandPath(), args[0])
+}
+
+// oneArg wants exactly one argument, named for the message.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return usageError(cmd.CommandPath()+" --help", "%s wants one %s, got %d", cmd.CommandPath(), name, len(args))
+	}
+}
+
+// printJSON writes one indented document.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}
+
+// logger is the talk on standard error.
+func logger(e env) *slog.Logger {
+	return slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"loopd/harness"
+	"loopd/internal/campaign"
+	"loopd/internal/config"
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+// loadConfig reads the settings of the plugin in the working directory.
+func loadConfig(e env) (config.Loaded, error) {
+	l, err := config.Load(e.dir, "", e.environ)
+	if _, missing := errors.AsType[*config.NotFoundError](err); err != nil && !missing {
+		return l, &codedError{exitUsage, err, "loopd config"}
+	}
+	return l, err
+}
+
+// homeOf is the state directory of the settings.
+func homeOf(e env, c config.Config) (campaign.Home, error) {
+	if c.State != "" {
+		return campaign.Home{Dir: c.State}, nil
+	}
+	return campaign.DefaultHome(c.Plugin, e.getenv)
+}
+
+// openSuite opens the suite of the settings.
+func openSuite(ctx context.Context, h campaign.Home, c config.Config) (campaign.Sealed, error) {
+	if c.Suite == config.Bundled {
+		if err := h.Make(); err != nil {
+			return campaign.Sealed{}, err
+		}
+		return h.OpenBundled(ctx)
+	}
+	sealed, err := campaign.OpenSuite(c.Suite)
+	if errors.Is(err, os.ErrNotExist) {
+		return sealed, &codedError{exitUsage, err, "loopd init"}
+	}
+	return sealed, err
+}
+
+// selectCells keeps the cells of the scenarios and tiers named in the settings.
+func selectCells(s harness.Suite, role harness.Role, c config.Config) ([]harness.Cell, error) {
+	for _, id := range c.Scenarios {
+		if _, ok := s.Scenario(id); !ok {
+			return nil, usageError("loopd config", "scenarios: the suite has no %q", id)
+		}
+	}
+	for _, t := range c.Tiers {
+		if _, ok := s.Launch.Model(t); !ok {
+			return nil, usageError("loopd config", "tiers: the suite has no %q", t)
+		}
+	}
+	return slices.DeleteFunc(s.Cells(role), func(cell harness.Cell) bool {
+		return len(c.Scenarios) > 0 && role == harness.Objective && !slices.Contains(c.Scenarios, cell.Scenario) ||
+			len(c.Tiers) > 0 && !slices.Contains(c.Tiers, cell.Tier)
+	}), nil
+}
+
+// review opens the ledger to look at it, also while a campaign runs.
+type review struct {
+	home   campaign.Home
+	states []*loop.State
+}
+
+// openReview replays the ledger of the plugin in the working directory, or of
+// the state directory given.
+func openReview(ctx context.Context, e env, state string) (review, error) {
+	h := campaign.Home{Dir: state}
+	if state == "" {
+		l, err := loadConfig(e)
+		if err != nil {
+			return review{}, err
+		}
+		if h, err = homeOf(e, l.Config); err != nil {
+			return review{}, err
+		}
+	} else if !filepath.IsAbs(state) {
+		h.Dir = filepath.Join(e.dir, state)
+	}
+	l, err := ledger.OpenReadOnly(h.Dir)
+	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+		return review{home: h}, nil
+	}
+	if err != nil {
+		return review{}, err
+	}
+	defer l.Close()
+	states, err := campaign.Replay(ctx, l)
+	return review{home: h, states: states}, err
+}
+
+// current returns the newest campaign, or an error that says how to get one.
+func (r review) current() (*loop.State, error) {
+	if len(r.states) == 0 {
+		return nil, usageError("loopd run --sessions 400", "no campaign yet in %s", r.home.Dir)
+	}
+	return r.states[len(r.states)-1], nil
+}
+
+// stateFlag is the help of the flag that names a state directory.
+const stateFlag = "state directory, instead of the plugin's in this directory"
+
+// stop turns how a campaign stopped into an error with its exit code; nil when
+// it ended with something measured.
+func stop(s *loop.State) error {
+	switch {
+	case s.Halted != nil && len(s.Halted.Deltas) > 0:
+		return &codedError{exitDrift, driftError(s.Halted.Deltas), `loopd freeze --reason "why it changed"`}
+	case s.Halted != nil:
+		return &codedError{exitFailed, fmt.Errorf("halted: %s", s.Halted.Reason), "loopd report"}
+	case s.Paused != nil:
+		return &codedError{exitPaused, fmt.Errorf("paused: %s", s.Paused.Reason), "loopd run"}
+	case s.Ended != nil && s.Ended.Outcome == loop.NothingMeasured:
+		return &codedError{exitFailed, fmt.Errorf("nothing measured: %s", s.Ended.Why), "loopd report"}
+	}
+	return nil
+}

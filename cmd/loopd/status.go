@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loopd/loop"
+	"loopd/report"
+)
+
+func newStatus(e env) *cobra.Command {
+	var asJSON bool
+	var state string
+	cmd := &cobra.Command{
+		Use: "status", Short: "where the campaign stands", Args: noArgs, Long: "  loopd status\n\nPrints the campaign under way or the last one, one line a candidate.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), e, state, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	return cmd
+}
+
+// status is the JSON of the verb.
+type status struct {
+	Campaign   string           `json:"campaign"`
+	Headline   string           `json:"headline"`
+	Phase      loop.Phase       `json:"phase"`
+	Sessions   int              `json:"sessions"`
+	Budget     int              `json:"budget"`
+	Round      string           `json:"round,omitempty"` // what is being run
+	LastEvent  time.Time        `json:"last_event"`
+	Simulated  bool             `json:"simulated"`
+	Candidates []report.Summary `json:"candidates"`
+}
+
+func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
+	r, err := openReview(ctx, e, state)
+	if err != nil {
+		return err
+	}
+	s, err := r.current()
+	if err != nil {
+		return err
+	}
+	rep := report.Build(s)
+	out := status{
+		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
+		Simulated: rep.Simulated, Candidates: rep.Candidates,
+	}
+	if n := len(s.Rounds); n > 0 && s.Ended == nil {
+		out.Round = fmt.Sprintf("%d, %s of %s", s.Rounds[n-1].N, s.Rounds[n-1].Purpose, s.Rounds[n-1].Subject)
+	}
+	if asJSON {
+		return printJSON(e.stdout, out)
+	}
+	return printStatus(e, out)
+}
+
+func printStatus(e env, st status) error {
+	fmt.Fprintf(e.stdout, "Campaign %s: %s\n", st.Campaign, st.Headline)
+	if st.Simulated {
+		fmt.Fprintln(e.stdout, "simulated: the model is a program")
+	}
+	fmt.Fprintf(e.stdout, "%d of %d sessions; last event %s\n", st.Sessions, st.Budget, st.LastEvent.Local().Format("2006-01-02 15:04:05"))
+	if st.Round != "" {
+		fmt.Fprintf(e.stdout, "round %s\n", st.Round)
+	}
+	if len(st.Candidates) == 0 {
+		return nil
+	}
+	fmt.Fprintln(e.stdout)
+	return printCandidates(e, st.Candidates)
+}
+
+func printCandidates(e env, list []report.Summary) error {
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "candidate\tverdict\tsessions\tE\tsource")
+	for _, c := range list {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", c.ID, verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), c.Source)
+	}
+	return w.Flush()
+}

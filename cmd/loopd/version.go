@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"loopd"
+)
+
+// version is set by the linker in a release build.
+var version string
+
+func newVersion(e env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "version", Short: "version of loopd and of its checks", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			out := struct {
+				Version string `json:"version"`
+				Go      string `json:"go"`
+				OS      string `json:"os"`
+				Sources string `json:"sources"` // digest of what measures
+			}{versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, loopd.SourceDigest()}
+			if asJSON {
+				return printJSON(e.stdout, out)
+			}
+			_, err := fmt.Fprintf(e.stdout, "loopd %s (%s, %s), checks %.12s\n", out.Version, out.Go, out.OS, out.Sources)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "devel"
+}

@@ -1,0 +1,82 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"loopd/internal/ledger"
+)
+
+// Found is what a check of a state directory found and mended.
+type Found struct {
+	Events    int64    `json:"events"`
+	Campaigns int      `json:"campaigns"`
+	Trials    int      `json:"trials"`
+	Seal      string   `json:"seal,omitempty"`
+	Mended    []string `json:"mended"` // projections made again
+}
+
+// Check recomputes every hash of the ledger, replays it, compares every
+// projection with it, and mends what can be mended. Damage to the ledger is an
+// error naming the first bad event.
+func Check(ctx context.Context, o Options) (Found, error) {
+	f := Found{Mended: []string{}}
+	l, err := ledger.OpenReadOnly(o.Home.Dir)
+	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	err = l.Verify(ctx)
+	for entry, iterErr := range l.Entries(ctx, 1) {
+		if iterErr != nil {
+			err = errors.Join(err, iterErr)
+			break
+		}
+		f.Events = entry.Seq
+	}
+	if err := errors.Join(err, l.Close()); err != nil {
+		return f, err
+	}
+	return f, f.mend(ctx, o)
+}
+
+func (f *Found) mend(ctx context.Context, o Options) error {
+	c, err := open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if f.Mended, err = c.Stale(); err != nil {
+		return err
+	}
+	if err := c.mend(ctx); err != nil {
+		return err
+	}
+	f.Campaigns = len(c.states)
+	for _, s := range c.states {
+		f.Trials += s.Sessions()
+	}
+	if o.Sealed.Frozen != nil {
+		f.Seal = o.Sealed.Frozen.Digest().Short()
+	}
+	return nil
+}
+
+// EndUnderWay ends the campaign under way without opening its suite, because
+// the suite is what changed.
+func EndUnderWay(ctx context.Context, h Home, why string, now func() time.Time, log *slog.Logger) error {
+	l, err := ledger.Open(h.Dir)
+	if err != nil {
+		return err
+	}
+	c := &Campaign{Options: Options{Home: h, Now: now, Log: log}, ledger: l}
+	c.states, err = Replay(ctx, l)
+	if err == nil {
+		err = c.end(ctx, why)
+	}
+	return errors.Join(err, l.Close())
+}

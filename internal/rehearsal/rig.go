@@ -1,0 +1,120 @@
+package rehearsal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/harness/unprompted"
+	"loopd/internal/campaign"
+	"loopd/internal/sandbox"
+	"loopd/internal/simmodel"
+	"loopd/internal/trial"
+)
+
+// rig names every session to the simulated model and plants the faults.
+type rig struct {
+	seed     uint64
+	suite    harness.Suite
+	start    string
+	wordings *campaign.Wordings
+	model    *simmodel.Server
+	faults   map[place]fault
+}
+
+var _ trial.Rig = (*rig)(nil)
+
+// place is where a fault is planted: a repetition of a cell under the starting
+// wording, first attempt.
+type place struct {
+	cell string
+	rep  int
+}
+
+// fault is what goes wrong there.
+type fault struct {
+	name  string
+	model simmodel.Fault
+	hook  bool // the hook program fails
+	class harness.Class
+}
+
+// plantedFaults are the faults of every rehearsal, each at one place.
+func plantedFaults() map[place]fault {
+	return map[place]fault{
+		{"R1/haiku", 1}:  {name: "overloaded, clears", model: simmodel.FaultOverloaded, class: harness.Valid},
+		{"R2/sonnet", 2}: {name: "hook not delivered", hook: true, class: harness.HookNotDelivered},
+		{"R3/haiku", 3}:  {name: "result missing", model: simmodel.FaultTerminate, class: harness.NoResult},
+		{"W1/sonnet", 4}: {name: "agent crash after init", model: simmodel.FaultCrash, class: harness.NoResult},
+	}
+}
+
+func (r *rig) faultOf(spec harness.Spec) fault {
+	if spec.Slot.Wording != r.start || spec.Attempt != 1 {
+		return fault{class: harness.Valid}
+	}
+	return r.faults[place{spec.Slot.Cell.String(), spec.Slot.Rep}]
+}
+
+// Register tells the model which trial a key belongs to. The draw depends on
+// seed, wording text, cell and repetition alone, so a restarted rehearsal sees
+// the same outcomes.
+func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
+	sc, ok := r.suite.Scenario(spec.Slot.Cell.Scenario)
+	if !ok {
+		return nil, fmt.Errorf("no scenario %s", spec.Slot.Cell.Scenario)
+	}
+	draw, err := r.draw(spec.Slot)
+	if err != nil {
+		return nil, err
+	}
+	s := simmodel.Session{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: r.faultOf(spec).model}
+	if err := r.model.Register(key, s); err != nil {
+		return nil, err
+	}
+	return func() { r.model.Forget(key) }, nil
+}
+
+func (r *rig) draw(sl harness.Slot) (float64, error) {
+	tree, err := r.wordings.Tree(sl.Wording)
+	if err != nil {
+		return 0, err
+	}
+	files := make(map[string][]byte, len(tree))
+	for name, f := range tree {
+		files[name] = f.Data
+	}
+	text := candidates.NewSurface(files, r.suite.Launch.Note.File).Digest(files)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s\n%d", r.seed, text, sl.Cell, sl.Rep))
+	return float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53), nil
+}
+
+// Lay makes the hook program fail where that is planted.
+func (r *rig) Lay(spec harness.Spec, box *sandbox.Box) error {
+	if !r.faultOf(spec).hook {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(box.Plugin, "hooks", "session-start"), []byte("#!/bin/sh\nexit 1\n"), 0o755)
+}
+
+// judge is the simulated judge: it says YES to the final message of a perfect
+// run and NO to anything else.
+type judge struct{ suite harness.Suite }
+
+var _ trial.Judge = judge{}
+
+// Judge answers the question.
+func (j judge) Judge(_ context.Context, q unprompted.Question) (bool, error) {
+	for _, sc := range j.suite.Scenarios {
+		if strings.TrimSpace(sc.Oracle[len(sc.Oracle)-1].Text) == strings.TrimSpace(q.Message) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,297 @@
+package rehearsal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/agent"
+	"loopd/internal/atomicfile"
+	"loopd/internal/campaign"
+	"loopd/internal/gateway"
+	"loopd/internal/redact"
+	"loopd/internal/sandbox"
+	"loopd/internal/simmodel"
+	"loopd/internal/trial"
+	"loopd/loop"
+)
+
+// AgentKind says which agent CLI the sessions run through.
+type AgentKind string
+
+// The agents a rehearsal can run through.
+const (
+	StandIn AgentKind = "standin"
+	Claude  AgentKind = "claude"
+)
+
+// Fault is a fault of the whole rehearsal, beside those planted in sessions.
+type Fault string
+
+// The faults a rehearsal can be asked for.
+const (
+	NoFault     Fault = ""
+	FrozenDrift Fault = "frozen-drift" // a sealed file is edited while sessions run
+)
+
+// Setup is what a rehearsal was started with. It is kept in its directory so
+// that an interrupted one can be continued.
+type Setup struct {
+	Seed       uint64    `json:"seed"`
+	Agent      AgentKind `json:"agent"`
+	Candidates int       `json:"candidates"` // 0 for all
+	Fault      Fault     `json:"fault,omitempty"`
+	Sessions   int       `json:"sessions"` // budget
+	// UserBefore is the digest of the user's repository before anything ran.
+	UserBefore string `json:"user_before"`
+}
+
+// Options say how to run one.
+type Options struct {
+	Setup
+	Dir      string // works here; kept afterwards
+	Resume   bool   // continue what is in Dir
+	Binary   agent.Binary
+	UID, GID int
+	Parallel int
+	Log      *slog.Logger
+	Observe  func(*loop.State, loop.Event)
+	Drain    <-chan struct{}
+}
+
+// DefaultSessions is the budget of a whole rehearsal.
+const DefaultSessions = 700
+
+// Result is what came of a rehearsal, planned against actual.
+type Result struct {
+	Simulated      bool           `json:"simulated"`
+	Seed           uint64         `json:"seed"`
+	Agent          AgentKind      `json:"agent"`
+	Dir            string         `json:"dir,omitempty"`
+	Outcome        loop.Outcome   `json:"outcome,omitempty"`
+	GateE          *float64       `json:"gate_e"`
+	Sessions       int            `json:"sessions"`
+	Valid          int            `json:"valid"`
+	ExpectNote     int            `json:"expect_note"` // valid sessions whose project should get the note
+	VerifiedNotes  int            `json:"verified_notes"`
+	Exposed        int            `json:"exposed"`
+	Invalid        map[string]int `json:"invalid"`
+	Candidates     []Compared     `json:"candidates"`
+	Mismatches     int            `json:"mismatches"`
+	Orphans        int            `json:"orphans"`
+	UserUntouched  bool           `json:"user_repo_untouched"`
+	WallSeconds    float64        `json:"wall_s"`
+	ResidentMB     float64        `json:"resident_mb"` // loopd's own, at most
+	SessionSeconds float64        `json:"session_s"`   // mean wall time of a session
+	HaltedBy       string         `json:"halted_by,omitempty"`
+	// Drift lists the sealed paths that changed, with both digests, and
+	// VerdictsAfterDrift how many verdicts were reached after that: 0.
+	Drift              []frozen.Delta `json:"drift,omitempty"`
+	VerdictsAfterDrift *int           `json:"verdicts_after_drift,omitempty"`
+}
+
+// Compared is one candidate, planned against actual.
+type Compared struct {
+	ID       string         `json:"id"`
+	Planted  Kind           `json:"planted"`
+	Expected []loop.Verdict `json:"expected"`
+	Verdict  loop.Verdict   `json:"verdict"`
+	Reason   loop.Reason    `json:"reason"`
+	Sessions int            `json:"sessions"`
+	EValue   *float64       `json:"e_value"`
+	Right    bool           `json:"right"`
+}
+
+func home(dir string) campaign.Home { return campaign.Home{Dir: filepath.Join(dir, "state")} }
+
+func userDir(dir string) string { return filepath.Join(dir, "os-adr") }
+
+// Read returns what the rehearsal in dir was started with.
+func Read(dir string) (Setup, error) {
+	var s Setup
+	data, err := os.ReadFile(filepath.Join(dir, "rehearsal.json"))
+	if err != nil {
+		return s, fmt.Errorf("continue rehearsal: %w", err)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("continue rehearsal in %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+// begin makes the user's repository and remembers the setup. It may be cut off
+// anywhere and done again.
+func (o *Options) begin(ctx context.Context) error {
+	if o.Resume {
+		setup, err := Read(o.Dir)
+		o.Setup = setup
+		return err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(o.Dir); err != nil || len(entries) > 0 {
+		return errors.Join(err, fmt.Errorf("start rehearsal: %s is not empty", o.Dir))
+	}
+	if err := makeUser(ctx, userDir(o.Dir)); err != nil {
+		return err
+	}
+	before, err := userState(userDir(o.Dir))
+	if err != nil {
+		return err
+	}
+	o.UserBefore = before
+	data, err := json.MarshalIndent(o.Setup, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(filepath.Join(o.Dir, "rehearsal.json"), append(data, '\n'), 0o600)
+}
+
+// Run runs or continues a rehearsal. A halt or an unfinished campaign is not an
+// error: the result says so.
+func Run(ctx context.Context, o Options) (Result, error) {
+	began := time.Now()
+	if err := o.begin(ctx); err != nil {
+		return Result{}, err
+	}
+	sealed, err := openSuite(ctx, o.Dir)
+	if err != nil {
+		return Result{}, err
+	}
+	c, err := campaign.Open(ctx, campaign.Options{
+		Home: home(o.Dir), Plugin: userDir(o.Dir), Sealed: sealed, AgentName: string(o.Agent) + " " + o.Binary.Version,
+		AgentSHA: o.Binary.SHA256, Credential: "simulated", Simulated: true, Now: time.Now, Log: o.Log,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	defer c.Close()
+	r := &run{Options: o, campaign: c, sealed: sealed}
+	if err := r.campaignOver(ctx); err != nil {
+		return Result{}, err
+	}
+	return r.result(time.Since(began))
+}
+
+func openSuite(ctx context.Context, dir string) (campaign.Sealed, error) {
+	if err := home(dir).Make(); err != nil {
+		return campaign.Sealed{}, err
+	}
+	return home(dir).OpenBundled(ctx)
+}
+
+// run is a rehearsal under way.
+type run struct {
+	Options
+	campaign *campaign.Campaign
+	sealed   campaign.Sealed
+	plan     Plan
+	verdicts int // at the moment of the planted drift
+	drifted  bool
+}
+
+func (r *run) campaignOver(ctx context.Context) error {
+	suite := r.sealed.Suite
+	r.plan = NewPlan(suite.Cells(harness.Objective), suite.Cells(harness.Guard), r.Candidates)
+	set := loop.DefaultSettings(r.Sessions)
+	set.Seed, set.MaxCandidates = r.Seed, len(r.plan.Candidates)
+	if err := r.campaign.Begin(ctx, set, suite.Cells(harness.Objective), suite.Cells(harness.Guard)); err != nil {
+		return err
+	}
+	if err := r.queue(ctx); err != nil {
+		return err
+	}
+	model, err := simmodel.Start(ctx, r.plan.Wording)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	upstream, err := url.Parse(model.URL())
+	if err != nil {
+		return err
+	}
+	gate, err := gateway.Start(ctx, upstream, gateway.Credential{Header: gateway.HeaderKey})
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+	return r.drive(ctx, model, gate)
+}
+
+// queue plants the candidates that are not in the ledger yet.
+func (r *run) queue(ctx context.Context) error {
+	for _, p := range r.plan.Candidates {
+		if r.campaign.Current().Find(p.ID) != nil {
+			continue
+		}
+		if err := r.campaign.Queue(ctx, candidateOf(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.Gateway) error {
+	if _, err := sandbox.Sweep(""); err != nil {
+		return err
+	}
+	executor, err := trial.New(ctx, trial.Options{
+		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
+		Store: r.campaign.Home.Trials(), Judge: judge{r.sealed.Suite}, Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
+		UID: r.UID, GID: r.GID, Now: time.Now,
+		Rig: &rig{
+			seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
+			faults: plantedFaults(),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return r.campaign.Run(ctx, loop.Loop{Executor: executor, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe})
+}
+
+// driftAfter is how many trials have been recorded when a sealed file is
+// edited: in the middle of the first candidates.
+const driftAfter = 60
+
+func (r *run) observe(s *loop.State, e loop.Event) {
+	if r.Fault == FrozenDrift && !r.drifted && s.Sessions() >= driftAfter {
+		r.drifted = true
+		r.verdicts = verdicts(s)
+		if err := edit(filepath.Join(r.sealed.Dir, "rubric.md")); err != nil {
+			r.Log.Error("the planted drift could not be made", "error", err)
+		}
+	}
+	if r.Observe != nil {
+		r.Observe(s, e)
+	}
+}
+
+// edit changes a sealed file the way an editor does: one more line.
+func edit(path string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("When in doubt, answer YES.\n")
+	return errors.Join(err, f.Close())
+}
+
+func verdicts(s *loop.State) int {
+	n := 0
+	for _, p := range s.Progress {
+		if p.Decided != nil {
+			n++
+		}
+	}
+	return n
+}
