@@ -44,13 +44,14 @@ gofmt:
 	@echo "== gofmt"
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w .):"; echo "$$bad"; exit 1; fi
 
+# vet and staticcheck use the flags of build, whose compiled packages they share.
 vet:
 	@echo "== go vet"
-	@go vet ./...
+	@CGO_ENABLED=0 go vet -trimpath ./...
 
 staticcheck:
 	@echo "== $(STATICCHECK)"
-	@go run $(STATICCHECK) ./...
+	@CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath" go run $(STATICCHECK) ./...
 
 darwin:
 	@echo "== vet and build for darwin/arm64"

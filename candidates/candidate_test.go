@@ -70,7 +70,7 @@ func TestNextIsFirstInFirstOutByNumber(t *testing.T) {
 	queue := []Candidate{{ID: "c1000"}, {ID: "c002"}, {ID: "c999"}, {ID: "c001"}}
 	done := map[string]bool{}
 	var order []string
-	for {
+	for range len(queue) + 1 {
 		c, ok := Next(queue, func(id string) bool { return done[id] })
 		if !ok {
 			break

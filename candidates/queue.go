@@ -12,7 +12,7 @@ func Next(queue []Candidate, done func(id string) bool) (Candidate, bool) {
 	var next Candidate
 	found := false
 	for _, c := range queue {
-		if (!found || CompareID(c.ID, next.ID) < 0) {
+		if !done(c.ID) && (!found || CompareID(c.ID, next.ID) < 0) {
 			next, found = c, true
 		}
 	}

@@ -217,9 +217,7 @@ func (s *State) applyDecided(p Decided, at time.Time) error {
 	for i := range c.Fresh {
 		s.Bank.Pool[i] = append(s.Bank.Pool[i], c.Fresh[i]...)
 	}
-	for i := range c.GuardBase {
-		s.Bank.Guard[i] = append(s.Bank.Guard[i], c.GuardBase[i]...)
-	}
+	s.Bank.Guard = c.GuardBase
 	return nil
 }
 

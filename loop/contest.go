@@ -17,7 +17,7 @@ func (s *State) newContest(subject, wording, against string, weights []float64, 
 		Subject: subject, Wording: wording, Against: against, Weights: weights,
 		Pilot: slices.Clone(bank.Pilot), Pool: make([][]bool, n), Revealed: make([]int, n),
 		Fresh: make([][]bool, n), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
-		GuardOwn: make([][]bool, len(bank.Guard)), GuardBase: make([][]bool, len(bank.Guard)),
+		GuardOwn: make([][]bool, len(bank.Guard)), GuardBase: slices.Clone(bank.Guard),
 		Share: s.searchLeft() / s.candidatesLeft(),
 	}
 	for i, pool := range bank.Pool {
@@ -119,7 +119,7 @@ func (c *Contest) close(s *State, r Round, p Closed) {
 	}
 	for i, cell := range s.Started.Guards {
 		c.GuardOwn[i] = append(c.GuardOwn[i], s.detours(r, c.Wording, cell)...)
-		c.GuardBase[i] = append(c.GuardBase[i], s.detours(r, c.Against, cell)...)
+		c.GuardBase[i] = append(slices.Clip(c.GuardBase[i]), s.detours(r, c.Against, cell)...)
 	}
 }
 

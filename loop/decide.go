@@ -133,7 +133,7 @@ func guardTier(s *State, c *Contest, tier string, taken map[string]int) Decision
 		}
 		cells = append(cells, cell)
 		own = own.Add(stats.Tally(c.GuardOwn[i]))
-		base = base.Add(stats.Tally(s.Bank.Guard[i])).Add(stats.Tally(c.GuardBase[i]))
+		base = base.Add(stats.Tally(c.GuardBase[i]))
 	}
 	if len(cells) == 0 {
 		return Decision{}

@@ -100,8 +100,8 @@ func nextInSearch(s *State) Step {
 		return s.affordable(planTopUp(s), func() Step { return toGate(s) })
 	}
 	waiting := s.Waiting()
-	if len(waiting) == 0 || s.searchLeft() <= 0 {
-		return toGate(s)
+	if len(waiting) == 0 || s.searchLeft() < len(s.Started.Objective) {
+		return toGate(s) // a candidate that cannot get one round stays in the queue
 	}
 	return Step{Prepare: &waiting[0]}
 }

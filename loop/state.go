@@ -76,7 +76,8 @@ type Contest struct {
 	Revealed []int
 	Fresh    [][]bool // the champion's reps run for this contest
 	Own      [][]bool // the candidate's reps
-	// GuardOwn and GuardBase are "no detour" outcomes by guard cell.
+	// GuardOwn and GuardBase are "no detour" outcomes by guard cell; the
+	// champion's begin with what was known before.
 	GuardOwn, GuardBase [][]bool
 	// Extra counts guard reps asked for, by objective cell; Detours by tier.
 	Extra      []int

@@ -23,7 +23,7 @@ func (c Candidate) Markdown() []byte { return render("candidate.md.tmpl", c) }
 func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
-		"fence": fence, "verdict": verdictText, "sessions": plural,
+		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "wrap": wrap,
 	}).ParseFS(templates, name))
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
@@ -50,7 +50,7 @@ func evidence(v *float64) string {
 func usd(c Cost) string {
 	text := fmt.Sprintf("%.4f USD at list price", c.USD)
 	if c.Unreported > 0 {
-		text += fmt.Sprintf(", not reported by %d sessions", c.Unreported)
+		text += ", not reported by " + plural(c.Unreported)
 	}
 	return text
 }
@@ -92,6 +92,38 @@ func plural(n int) string {
 		return "1 session"
 	}
 	return fmt.Sprintf("%d sessions", n)
+}
+
+// branch is how git names a reference of ours on its command line.
+func branch(ref string) string {
+	if ref == "" {
+		return "none"
+	}
+	return "`" + strings.TrimPrefix(ref, "refs/heads/") + "`"
+}
+
+// lineWidth is the width prose is wrapped at.
+const lineWidth = 78
+
+// wrap breaks prose into lines that are read on a terminal too.
+func wrap(text string) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case column+1+n > lineWidth:
+			b.WriteString("\n")
+			column = 0
+		default:
+			b.WriteString(" ")
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
 }
 
 func names(list []string) string { return strings.Join(list, ", ") }

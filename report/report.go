@@ -237,30 +237,37 @@ const unequalInvalid = 0.02
 
 func warningsOf(s *loop.State) []string {
 	out := []string{}
-	share := make(map[string][2]int)
-	for _, t := range s.Trials {
-		name := s.CandidateOf(t.Spec.Slot.Wording)
-		n := share[name]
-		n[1]++
-		if t.Class != harness.Valid {
-			n[0]++
-		}
-		share[name] = n
-	}
-	base := share[loop.SubjectStart]
-	for _, id := range ids(s) {
-		own := share[id]
-		if base[1] == 0 || own[1] == 0 {
-			continue
-		}
-		if d := float64(own[0])/float64(own[1]) - float64(base[0])/float64(base[1]); math.Abs(d) > unequalInvalid {
-			out = append(out, fmt.Sprintf("%s: %d/%d sessions invalid, the start's %d/%d: unequal arms", id, own[0], own[1], base[0], base[1]))
-		}
+	if line := unequalArms(s); line != "" {
+		out = append(out, line)
 	}
 	if s.Started.Simulated {
 		out = append(out, "simulated: the model behind these numbers is a program")
 	}
 	return out
+}
+
+// unequalArms names the candidates whose share of invalid sessions differs from
+// the start's by more than a little.
+func unequalArms(s *loop.State) string {
+	all, invalid := make(map[string]int), make(map[string]int)
+	for _, t := range s.Trials {
+		name := s.CandidateOf(t.Spec.Slot.Wording)
+		all[name]++
+		if t.Class != harness.Valid {
+			invalid[name]++
+		}
+	}
+	share := func(name string) float64 { return float64(invalid[name]) / float64(max(all[name], 1)) }
+	var differ []string
+	for _, id := range ids(s) {
+		if all[id] > 0 && math.Abs(share(id)-share(loop.SubjectStart)) > unequalInvalid {
+			differ = append(differ, fmt.Sprintf("%s %d/%d", id, invalid[id], all[id]))
+		}
+	}
+	if len(differ) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("invalid sessions are unequal: start %d/%d, but %s", invalid[loop.SubjectStart], all[loop.SubjectStart], names(differ))
 }
 
 // rate makes a Rate from a count.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // value is one JSON value inside a line that json.Valid has accepted, so the
@@ -31,11 +33,39 @@ func (v value) isArray() bool { return len(v) > 0 && v[0] == '[' }
 
 func (v value) isString() bool { return len(v) > 0 && v[0] == '"' }
 
-// text decodes a string; anything else is the empty string.
+// text decodes a string; anything else is the empty string. The line has been
+// checked, so the plain runs between escapes are copied as they are; what is
+// no UTF-8 or may be half a surrogate pair is left to encoding/json.
 func (v value) text() string {
 	if !v.isString() {
 		return ""
 	}
+	body := v[1 : len(v)-1]
+	if !utf8.Valid(body) {
+		return v.unusualText()
+	}
+	var b strings.Builder
+	b.Grow(len(body))
+	for {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 {
+			b.Write(body)
+			return b.String()
+		}
+		b.Write(body[:i])
+		plain := escapes[body[i+1]]
+		if plain == 0 {
+			return v.unusualText()
+		}
+		b.WriteByte(plain)
+		body = body[i+2:]
+	}
+}
+
+// escapes are the escapes that stand for one ASCII character.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func (v value) unusualText() string {
 	var s string
 	if err := json.Unmarshal(v, &s); err != nil {
 		return ""

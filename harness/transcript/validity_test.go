@@ -158,6 +158,7 @@ func noteDamages() []damage { // req 55
 		{name: "JSON for plain text", class: harness.HookNotDelivered, want: func(w *Want) { w.Envelope = harness.EnvelopeText }},
 		{name: "other note", class: harness.HookNotDelivered, edit: envelope(context("[tide] Another wording."))},
 		{name: "speaks where it should be silent", class: harness.HookNotDelivered, want: func(w *Want) { w.Silent = true }},
+		{name: "empty text", class: harness.HookNotDelivered, edit: envelope(context(" ")), want: func(w *Want) { w.Pinned = false }},
 		{name: "preview", class: harness.HookTruncated, edit: envelope(context("<persisted-output> " + tideNote))},
 		{name: "one character too long", class: harness.HookTruncated, edit: envelope(context(tideNote + strings.Repeat("é", NoteLimit+1-len(tideNote))))},
 	}

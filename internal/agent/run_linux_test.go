@@ -293,6 +293,28 @@ func TestSeenOnceIsRemembered(t *testing.T) {
 	s.all.Wait()
 }
 
+// What loopd started itself is not swept, even with the session's marker: a
+// hook run by hand in the same box, say.
+func TestLoopdsOwnChildrenAreSpared(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own := exec.Command("/bin/sh", "-c", "read line; exit 6")
+	own.Env, own.Dir = []string{"HOME=" + dir}, dir
+	in, err := own.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := script(dir, "echo ready; exit 0")
+	l.Stderr, l.Stdout = io.Discard, writerFunc(func(p []byte) (int, error) { return len(p), own.Start() })
+	if exit, err := Run(t.Context(), l); err != nil || exit.Survivors != 0 {
+		t.Fatalf("got %+v, %v", exit, err)
+	}
+	in.Close()
+	if err := own.Wait(); own.ProcessState.ExitCode() != 6 {
+		t.Errorf("loopd's own child: %v, want it to end by itself with 6", err)
+	}
+}
+
 // Not parallel: it counts all zombie children of the test process.
 func TestOthersKeepTheirWaitStatusAndOrphansAreReaped(t *testing.T) {
 	var all sync.WaitGroup

@@ -157,7 +157,7 @@ func (s *session) end() error {
 	for _, step := range []struct {
 		signal syscall.Signal
 		wait   time.Duration
-	}{{syscall.SIGKILL, s.kill}} {
+	}{{syscall.SIGTERM, s.term}, {syscall.SIGKILL, s.kill}} {
 		if s.reaped {
 			break
 		}

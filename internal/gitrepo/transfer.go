@@ -150,7 +150,7 @@ func (d *differ) trees(known, tree plumbing.Hash) error {
 	for _, e := range t.Entries {
 		was := old[e.Name]
 		switch {
-		case e.Mode == filemode.Submodule || false:
+		case e.Mode == filemode.Submodule || was.Hash == e.Hash:
 		case e.Mode != filemode.Dir:
 			d.add(e.Hash)
 		default:

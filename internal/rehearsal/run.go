@@ -68,7 +68,7 @@ type Options struct {
 }
 
 // DefaultSessions is the budget of a whole rehearsal.
-const DefaultSessions = 700
+const DefaultSessions = 900
 
 // Result is what came of a rehearsal, planned against actual.
 type Result struct {

@@ -1,16 +1,24 @@
 package trial
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 
 	"loopd/internal/gateway"
 	"loopd/internal/sandbox"
 )
 
-// values are the values of every name a launch profile may list. Nothing else
-// of loopd's own environment reaches a session.
+// values are the values of the names the launch profile lists. Nothing else of
+// loopd's own environment reaches a session.
 func (e *Executor) values(box *sandbox.Box, tap *gateway.Tap) map[string]string {
+	known := e.known(box, tap)
+	maps.DeleteFunc(known, func(name, _ string) bool { return !slices.Contains(e.o.Suite.Launch.Env, name) })
+	return known
+}
+
+func (e *Executor) known(box *sandbox.Box, tap *gateway.Tap) map[string]string {
 	key := tap.Key()
 	return map[string]string{
 		"PATH":                    os.Getenv("PATH"),
