@@ -129,7 +129,7 @@ func checkTokens(raw string) error {
 	}
 	for _, t := range lexer.Tokenize(raw) {
 		switch t.Type {
-		case token.MergeKeyType:
+		case token.AnchorType, token.AliasType, token.MergeKeyType:
 			return errors.New("anchors and aliases are not allowed in front matter")
 		case token.TagType, token.DirectiveType, token.DocumentHeaderType, token.DocumentEndType:
 			return errors.New("tags, directives and further documents are not allowed in front matter")

@@ -87,6 +87,7 @@ func stream(id, model string, tools ...string) string {
 	out := event("message_start", fmt.Sprintf(`{"type":"message_start","message":{"id":%q,"model":%q,"content":[]}}`, id, model))
 	out += event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
 	out += event("content_block_delta", `{"type":"content_block_delta","delta":{"type":"text_delta","text":"say \"message_start\" {\"id\":\"msg_fake\"}"}}`)
+	out += event("content_block_start", `{"type":"content_block_start","index":9,"content_block":{"type":"server_tool_use","id":"srvtoolu_1"}}`)
 	for i, id := range tools {
 		out += event("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":%q,"name":"Bash","input":{}}}`, i+1, id))
 	}
@@ -234,6 +235,7 @@ func TestExposure(t *testing.T) {
 		{"later", "", []string{request("x"), request(all)}, true, []bool{true, true}, true},
 		{"quoted by the model", "", []string{request("x", said("assistant", all))}, false, []bool{false, false}, false},
 		{"read from a file", "", []string{request("x", `{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":`+quote(all)+`}]}]}`)}, false, []bool{false, false}, false},
+		{"in a block that is not text", "", []string{request("x", `{"role":"user","content":[{"type":"document","text":`+quote(all)+`}]}`)}, false, []bool{false, false}, false},
 		{"in a tool's description", "", []string{`{"tools":[{"name":"x","description":` + quote(all) + `}],"messages":[]}`}, false, []bool{false, false}, false},
 		{"another path", "/v1/messages/count_tokens", []string{request(all)}, false, []bool{false, false}, false},
 		{"not JSON", "", []string{all}, false, []bool{false, false}, false},
@@ -321,6 +323,19 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 	}
 	if r := stranger.Report(); r.Requests != 0 || len(r.MessageIDs) != 0 || !r.LastActivity.IsZero() {
 		t.Errorf("the other session's report: %+v, want nothing in it", r)
+	}
+}
+
+func TestAKeyBelongsToItsLastSession(t *testing.T) {
+	t.Parallel()
+	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) {})
+	first, second := g.Open(Session{Key: "dummy-1"}), g.Open(Session{Key: "dummy-1"})
+	first.Close()
+	if resp := send(t, t.Context(), g, "dummy-1", "/v1/messages", "{}"); resp.StatusCode != http.StatusOK {
+		t.Errorf("got %d, want the second session served", resp.StatusCode)
+	}
+	if a, b := first.Report().Requests, second.Report().Requests; a != 0 || b != 1 {
+		t.Errorf("requests: %d and %d, want 0 and 1", a, b)
 	}
 }
 

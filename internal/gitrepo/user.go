@@ -94,7 +94,7 @@ func (u *User) Dirty(ctx context.Context, subdir string) (bool, error) {
 	if subdir == "" {
 		subdir = "."
 	}
-	out, err := u.git(ctx, nil, "--literal-pathspecs", "status", "--porcelain", "-z",
+	out, err := u.git(ctx, nil, "status", "--porcelain", "-z",
 		"--untracked-files=normal", "--no-renames", "--", subdir)
 	if err != nil {
 		return false, fmt.Errorf("look for changes: %w", err)
@@ -109,7 +109,7 @@ func (u *User) ZeroRefs() ([]string, error) { return brokenRefs(u.place.common, 
 // SweepLocks removes lock files under refs/heads/loopd/ that were last touched before the given time, and names them.
 // Unlike in the private repository another git may hold one right now, if only for moments: pass a time well past.
 func (u *User) SweepLocks(before time.Time) ([]string, error) {
-	stale := func(info fs.FileInfo) bool { return true }
+	stale := func(info fs.FileInfo) bool { return info.ModTime().Before(before) }
 	removed, err := sweep(filepath.Join(u.place.common, filepath.FromSlash(PublishedPrefix)), "*.lock", stale)
 	if err != nil {
 		return removed, fmt.Errorf("sweep locks: %w", err)
