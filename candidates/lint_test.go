@@ -86,6 +86,7 @@ func TestLintFinds(t *testing.T) {
 		"filler":              {rewrite(notePath, "[book] \u3164\n"), HiddenUnicode, "U+3164"},
 		"escaped":             {rewrite(skillPath, head(named+`description: "Write\u200b down"`+"\n")), HiddenUnicode, "escaped"},
 		"NUL":                 {rewrite(notePath, "[book] \x00\n"), NotText, "0x00 at byte 7"},
+		"delete character":    {rewrite(notePath, "[book] \x7f\n"), NotText, "0x7f"},
 		"escape character":    {rewrite(notePath, "[book] \x1b[31m\n"), NotText, "0x1b"},
 		"invalid UTF-8":       {rewrite(notePath, "[book] \xff\n"), NotText, "UTF-8"},
 		"line ends":           {rewrite(notePath, "[book] other words\r\n"), NotText, "carriage"},
@@ -116,6 +117,22 @@ func TestLintExemptsHiddenUnicodeOfTheBase(t *testing.T) {
 	}
 	if got := lint("[book] one\u200b two\u200b three.\n"); !slices.Equal(got, []Class{HiddenUnicode}) {
 		t.Errorf("one more than the base: got %v, want %s", got, HiddenUnicode)
+	}
+}
+
+func TestLintKeepsEveryOtherKey(t *testing.T) {
+	t.Parallel()
+	base := startTree()
+	base[skillPath] = []byte(head(named + "description: d\nallowed-tools: [Read]\n"))
+	for front, want := range map[string][]Class{
+		"description: e\nallowed-tools: [Read]\n":       nil,
+		"description: e\n":                              {FrontMatter},
+		"description: e\nallowed-tools: [Read, Bash]\n": {FrontMatter},
+	} {
+		in := LintInput{Surface: startSurface(), Base: base, Candidate: rewrite(skillPath, head(named+front))}
+		if got := Lint(in); !slices.Equal(Classes(got), want) {
+			t.Errorf("%q: got %v, want %v", front, got, want)
+		}
 	}
 }
 
@@ -178,19 +195,20 @@ func TestLintEcho(t *testing.T) {
 		c    Candidate
 		want []Class
 	}{
-		"none":               {rewrite(notePath, "[book] Plain words.\n"), nil},
-		"leak":               {rewrite(notePath, "[book] Move the red lamp to the attic.\n"), []Class{Echo}},
-		"in the base":        {rewrite(notePath, "[book] Now, there is a book.\n"), nil},
-		"in the base, moved": {rewrite(skillPath, startText+"There is a book!\n"), nil},
-		"longer than base":   {rewrite(skillPath, startText+"there is a book. of lamps\n"), []Class{Echo}},
-		"off surface text":   {rewrite(notePath, "[book] cat note.md\n"), []Class{Echo}},
-		"rationale":          {Candidate{Rationale: "helps with: the red lamp", Edits: rewrite(notePath, "[book] x\n").Edits}, []Class{Echo}},
-		"escaped":            {rewrite(skillPath, head(named+`description: "the \x72ed lamp"`+"\n")), []Class{Echo}},
+		"none":                {rewrite(notePath, "[book] Plain words.\n"), nil},
+		"leak":                {rewrite(notePath, "[book] Move the red lamp to the attic.\n"), []Class{Echo}},
+		"in the base":         {rewrite(notePath, "[book] Now, there is a book.\n"), nil},
+		"in the base, moved":  {rewrite(skillPath, startText+"There is a book!\n"), nil},
+		"longer than base":    {rewrite(skillPath, startText+"there is a book. of lamps\n"), []Class{Echo}},
+		"part of a base word": {rewrite(notePath, "[book] Here is a boo.\n"), []Class{Echo}},
+		"off surface text":    {rewrite(notePath, "[book] cat note.md\n"), []Class{Echo}},
+		"rationale":           {Candidate{Rationale: "helps with: the red lamp", Edits: rewrite(notePath, "[book] x\n").Edits}, []Class{Echo}},
+		"escaped":             {rewrite(skillPath, head(named+`description: "the \x72ed lamp"`+"\n")), []Class{Echo}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := LintInput{Surface: startSurface(), Base: startTree(), Candidate: test.c}
-			in.Echo = find("the red lamp", "there is a book", "there is a book. of lamps", "cat note.md")
+			in.Echo = find("the red lamp", "there is a book", "there is a book. of lamps", "cat note.md", "here is a boo.")
 			got := Lint(in)
 			if !slices.Equal(Classes(got), test.want) {
 				t.Errorf("got %v, want %v", got, test.want)

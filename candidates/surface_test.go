@@ -27,6 +27,7 @@ func startTree() map[string][]byte {
 		"skills/SKILL.md":      []byte("too shallow\n"),
 		"skills/a/b/SKILL.md":  []byte("too deep\n"),
 		"skills/keep/skill.md": []byte("wrong case\n"),
+		"skills/c/SKILL.md/x":  []byte("a directory of that name\n"),
 	}
 }
 

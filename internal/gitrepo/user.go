@@ -94,7 +94,7 @@ func (u *User) Dirty(ctx context.Context, subdir string) (bool, error) {
 	if subdir == "" {
 		subdir = "."
 	}
-	out, err := u.git(ctx, nil, "status", "--porcelain", "-z",
+	out, err := u.git(ctx, nil, "--literal-pathspecs", "status", "--porcelain", "-z",
 		"--untracked-files=normal", "--no-renames", "--", subdir)
 	if err != nil {
 		return false, fmt.Errorf("look for changes: %w", err)

@@ -228,6 +228,7 @@ func TestDirty(t *testing.T) {
 	check("touched", "tools/plugin", false)
 	write(t, filepath.Join(dir, "tools/plugin/new"), "", 0o644)
 	check("untracked", "tools/plugin", true)
+	check("not a pattern", "to*new", false)
 }
 
 // A repository's own configuration must not be able to run a program when loopd looks at it.

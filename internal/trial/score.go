@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 
 // score says whether the attempt is evidence, and if so of what.
 func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, a attempt, t *harness.Trial) error {
-	t.Result = harness.Result{Kind: harness.Unprompted, Case: sc.ID, Outcome: harness.Invalid}
+	t.Result = invalidResult(t.Spec)
 	j := transcript.Validity(a.transcript, e.want(sc, w, t), external(a))
 	t.Class, t.Why, t.NoteVerified, t.Exposed = j.Class, j.Why, j.NoteVerified, a.seen.Exposed
 	e.describe(a, t)
@@ -22,11 +23,15 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 		return nil
 	}
 	end, err := box.Snapshot(ctx)
+	if limit, ok := errors.AsType[*sandbox.LimitError](err); ok {
+		t.Class, t.Why = harness.Oversize, limit.Error()
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	st := e.starts[sc.ID]
-	if err := keepChanges(a.dir, st.tree, end); err != nil {
+	if err := e.keepChanges(a.dir, st.tree, end); err != nil {
 		return err
 	}
 	in := unprompted.Input{
@@ -60,6 +65,9 @@ func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Qu
 		if err == nil {
 			in.Answer = &yes
 			return unprompted.Evaluate(in), nil
+		}
+		if ctx.Err() != nil {
+			return unprompted.Evaluation{}, ctx.Err() // nobody's answer was waited for
 		}
 		last = err
 	}

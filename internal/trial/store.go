@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -75,8 +76,15 @@ func (f *attemptFiles) parse() (*transcript.Transcript, error) {
 // Changes is what a session did to the project, kept so that the attempt can
 // be scored again.
 type Changes struct {
-	Written map[string][]byte `json:"written"` // added or changed files
-	Removed []string          `json:"removed"`
+	Written map[string]Written `json:"written"` // added or changed files
+	Removed []string           `json:"removed"`
+}
+
+// Written is one file a session left: type and permission bits, and its bytes
+// without secrets. The bytes of a symbolic link are its target.
+type Written struct {
+	Mode fs.FileMode `json:"mode"`
+	Data []byte      `json:"data"`
 }
 
 // Apply makes the end state from the start.
@@ -85,17 +93,18 @@ func (c Changes) Apply(start harness.Tree) harness.Tree {
 	for _, p := range c.Removed {
 		delete(end, p)
 	}
-	for p, data := range c.Written {
-		end[p] = harness.File{Mode: 0o644, Data: data}
+	for p, f := range c.Written {
+		end[p] = harness.File{Mode: f.Mode, Data: f.Data}
 	}
 	return end
 }
 
-func changesOf(start, end harness.Tree) Changes {
-	c := Changes{Written: make(map[string][]byte), Removed: []string{}}
+// changesOf compares two states; clean takes secrets out of what is kept.
+func changesOf(start, end harness.Tree, clean func([]byte) []byte) Changes {
+	c := Changes{Written: make(map[string]Written), Removed: []string{}}
 	for p, f := range end {
-		if before, ok := start[p]; !ok || !bytes.Equal(before.Data, f.Data) {
-			c.Written[p] = f.Data
+		if before, ok := start[p]; !ok || before.Mode != f.Mode || !bytes.Equal(before.Data, f.Data) {
+			c.Written[p] = Written{Mode: f.Mode, Data: clean(f.Data)}
 		}
 	}
 	for p := range start {
@@ -107,8 +116,8 @@ func changesOf(start, end harness.Tree) Changes {
 	return c
 }
 
-func keepChanges(dir string, start, end harness.Tree) error {
-	data, err := json.Marshal(changesOf(start, end))
+func (e *Executor) keepChanges(dir string, start, end harness.Tree) error {
+	data, err := json.Marshal(changesOf(start, end, e.o.Redactor.Bytes))
 	if err != nil {
 		return fmt.Errorf("keep changes: %w", err)
 	}

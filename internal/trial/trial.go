@@ -126,7 +126,7 @@ func (e *Executor) sealBroken(ctx context.Context, t *harness.Trial) (bool, erro
 		return false, nil
 	}
 	t.Class, t.Why = harness.DriftedSeal, drift.Deltas[0].Path
-	t.Result = harness.Result{Kind: harness.Unprompted, Case: t.Spec.Slot.Cell.Scenario, Outcome: harness.Invalid}
+	t.Result = invalidResult(t.Spec)
 	return true, nil
 }
 
@@ -141,7 +141,7 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.o.UID, GID: e.o.GID,
 	})
 	if err != nil {
-		return err
+		return cancelled(ctx, t, err)
 	}
 	defer func() { err = errors.Join(err, box.Remove()) }()
 	if e.o.Rig != nil {
@@ -149,11 +149,31 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 			return err
 		}
 	}
+	return cancelled(ctx, t, e.launchAndScore(ctx, sc, w, box, t))
+}
+
+func (e *Executor) launchAndScore(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) error {
 	kept, err := e.launch(ctx, sc, w, box, t)
 	if err != nil {
 		return err
 	}
 	return e.score(ctx, sc, w, box, kept, t)
+}
+
+// cancelled turns an error that only says that the caller gave up into the
+// trial's class: a session that is called off is no failure of loopd's.
+func cancelled(ctx context.Context, t *harness.Trial, err error) error {
+	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	t.Class, t.Why = harness.Cancelled, "called off"
+	t.Result = invalidResult(t.Spec)
+	return nil
+}
+
+// invalidResult is the result of a session that is no evidence.
+func invalidResult(spec harness.Spec) harness.Result {
+	return harness.Result{Kind: harness.Unprompted, Case: spec.Slot.Cell.Scenario, Outcome: harness.Invalid}
 }
 
 // attempt is what a launch left behind.
@@ -220,6 +240,6 @@ func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.
 	return agent.Launch{
 		Path: e.o.Agent.Path, Argv0: "claude", Args: agent.Command(profile, agent.CommandOptions{Model: model, PluginDir: box.Plugin}),
 		Env: env, Dir: box.Work, Stdin: []byte(task), Clocks: profile.Clocks, Activity: tap.LastActivity,
-		UID: e.o.UID, GID: e.o.GID, Marker: box.Home,
+		UID: e.o.UID, GID: e.o.GID, Marker: box.Root,
 	}, nil
 }

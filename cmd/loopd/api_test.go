@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+type apiKey struct{}
+
+// api is a Messages API that answers everything with one sentence. A script may
+// hold its answers back.
+type api struct {
+	server *httptest.Server
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	seen    int  // requests so far
+	held    bool // answers wait
+}
+
+func newAPI() *api {
+	a := &api{}
+	a.changed = sync.NewCond(&a.mu)
+	a.server = httptest.NewServer(a)
+	return a
+}
+
+func (a *api) close() {
+	a.hold(false)
+	a.server.CloseClientConnections()
+	a.server.Close()
+}
+
+func (a *api) hold(on bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held = on
+	a.changed.Broadcast()
+}
+
+// wait returns when n requests have come in.
+func (a *api) wait(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.seen < n {
+		a.changed.Wait()
+	}
+}
+
+// admit counts a request and keeps it waiting while answers are held.
+func (a *api) admit() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen++
+	n := a.seen
+	a.changed.Broadcast()
+	for a.held {
+		a.changed.Wait()
+	}
+	return n
+}
+
+// answerText settles no scenario.
+const answerText = "I looked at the code and would leave it as it is."
+
+// ServeHTTP answers a request for a message, as a stream where asked to.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var req struct {
+		Model  string
+		Stream bool
+	}
+	if err != nil || r.URL.Path != "/v1/messages" || json.Unmarshal(body, &req) != nil {
+		http.NotFound(w, r)
+		return
+	}
+	m := map[string]any{
+		"id": fmt.Sprintf("msg_%06d", a.admit()), "type": "message", "role": "assistant", "model": req.Model,
+		"content": []any{map[string]any{"type": "text", "text": answerText}}, "stop_reason": "end_turn", "stop_sequence": nil,
+		"usage": map[string]any{"input_tokens": 100, "output_tokens": 12},
+	}
+	if !req.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(m)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	m["content"], m["stop_reason"] = []any{}, nil
+	send(w, "message_start", map[string]any{"message": m})
+	send(w, "content_block_start", map[string]any{"index": 0, "content_block": map[string]any{"type": "text", "text": ""}})
+	send(w, "content_block_delta", map[string]any{"index": 0, "delta": map[string]any{"type": "text_delta", "text": answerText}})
+	send(w, "content_block_stop", map[string]any{"index": 0})
+	send(w, "message_delta", map[string]any{
+		"delta": map[string]any{"stop_reason": "end_turn", "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 12},
+	})
+	send(w, "message_stop", map[string]any{})
+}
+
+func send(w io.Writer, name string, data map[string]any) {
+	data["type"] = name
+	text, err := json.Marshal(data)
+	if err == nil {
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, text)
+	}
+}
+
+// askAPI is the command "api": "api none" fails when a request has come in,
+// "api seen N" when fewer than N have.
+func askAPI(ts *testscript.TestScript, _ bool, args []string) {
+	a := ts.Value(apiKey{}).(*api)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case len(args) == 1 && args[0] == "none":
+		if a.seen != 0 {
+			ts.Fatalf("got %d requests, want none", a.seen)
+		}
+	case len(args) == 2 && args[0] == "seen":
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		if a.seen < n {
+			ts.Fatalf("got %d requests, want %d or more", a.seen, n)
+		}
+	default:
+		ts.Fatalf("usage: api none | api seen N")
+	}
+}

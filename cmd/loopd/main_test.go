@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary loopd itself, and the stand-in agent when it
+// is started under the agent's name.
+func TestMain(m *testing.M) {
+	as := func() { os.Exit(entry(os.Args)) }
+	testscript.Main(m, map[string]func(){"loopd": as, "claude": as})
+}
+
+// sharedDir makes a directory that every user may pass through, because
+// sessions run as another user when the tests are root.
+func sharedDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "loopd-scripts-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestScripts runs every script of testdata with the real program.
+func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("got %d scripts, %v; want some", len(scripts), err)
+	}
+	root := sharedDir(t)
+	testscript.Run(t, testscript.Params{
+		Files: scripts, WorkdirRoot: root, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error { return setUp(e, filepath.Join(root, "cache")) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "interrupted": interrupted, "plugin": makePlugin, "remember": remember, "same": same,
+			"json": wantJSON, "replace": replace, "api": askAPI, "nothingheldout": nothingHeldOut,
+		},
+	})
+}
+
+// setUp gives a script a home, a state directory and a model of its own.
+func setUp(e *testscript.Env, cache string) error {
+	a := newAPI()
+	e.Defer(a.close)
+	e.Values[apiKey{}] = a
+	e.Values[treesKey{}] = make(map[string]map[string]string)
+	for name, value := range map[string]string{
+		"HOME": filepath.Join(e.WorkDir, "home"), "XDG_STATE_HOME": filepath.Join(e.WorkDir, "state"), "XDG_CACHE_HOME": cache,
+		"ANTHROPIC_BASE_URL": a.server.URL, "ANTHROPIC_API_KEY": "sk-script-0123456789", "LOOPD_JUDGE_CMD": "echo NO",
+		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "LC_ALL": "C",
+		"GIT_AUTHOR_NAME": "author", "GIT_AUTHOR_EMAIL": "author@localhost",
+		"GIT_COMMITTER_NAME": "author", "GIT_COMMITTER_EMAIL": "author@localhost",
+	} {
+		e.Setenv(name, value)
+	}
+	return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)
+}

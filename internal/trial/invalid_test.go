@@ -1,0 +1,324 @@
+package trial_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/harness/unprompted"
+	"loopd/internal/sandbox"
+	"loopd/internal/simmodel"
+	"loopd/internal/trial"
+)
+
+func TestEveryFaultGivesItsClass(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[simmodel.Fault]harness.Class{
+		simmodel.FaultOverloaded:  harness.Valid,
+		simmodel.FaultCut:         harness.Valid,
+		simmodel.FaultUnavailable: harness.Overloaded,
+		simmodel.FaultRateLimit:   harness.RateLimit,
+		simmodel.FaultServerError: harness.ServerError,
+		simmodel.FaultAuth:        harness.Auth,
+		simmodel.FaultBilling:     harness.Billing,
+		simmodel.FaultModelGone:   harness.ModelGone,
+		simmodel.FaultHang:        harness.Hang,
+		simmodel.FaultCrash:       harness.Cancelled,
+		simmodel.FaultTerminate:   harness.NoResult,
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.o.Suite.Launch.Clocks.Idle = 20 * time.Second
+			if fault == simmodel.FaultHang {
+				b.o.Suite.Launch.Clocks.Idle = 500 * time.Millisecond
+			}
+			got := b.one("R3", play{fault: fault})
+			b.wantClean(got)
+			if len(b.kept(got.ID)[trial.TranscriptFile]) == 0 {
+				t.Error("the transcript is empty")
+			}
+			if want == harness.Valid {
+				b.wantScored(got, harness.Pass)
+				return
+			}
+			b.wantInvalid(got, want)
+			if _, ok := b.kept(got.ID)[trial.ChangesFile]; ok {
+				t.Error("an invalid attempt was scored")
+			}
+		})
+	}
+}
+
+// inPlugin rewrites a file of the plugin's copy in the sandbox.
+func inPlugin(name string, change func(text string) string) func(*sandbox.Box) error {
+	return func(box *sandbox.Box) error {
+		file := filepath.Join(box.Plugin, filepath.FromSlash(name))
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(file, []byte(change(string(data))), 0o755)
+	}
+}
+
+func to(text string) func(string) string { return func(string) string { return text } }
+
+func swap(old, new string) func(string) string {
+	return func(text string) string { return strings.ReplaceAll(text, old, new) }
+}
+
+func TestADamagedPluginIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	const hook, note = "hooks/session-start", "hooks/session-start-note.md"
+	document := `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"[os-adr] x"}}`
+	for name, c := range map[string]struct {
+		lay  func(*sandbox.Box) error
+		want harness.Class
+	}{
+		"hook fails":        {inPlugin(hook, to("#!/bin/sh\nexit 1\n")), harness.HookNotDelivered},
+		"hook says nothing": {inPlugin(hook, to("#!/bin/sh\nexit 0\n")), harness.HookNotDelivered},
+		"hook missing": {func(box *sandbox.Box) error {
+			return os.Remove(filepath.Join(box.Plugin, "hooks", "session-start"))
+		}, harness.HookNotDelivered},
+		"no hooks.json": {func(box *sandbox.Box) error {
+			return os.Remove(filepath.Join(box.Plugin, "hooks", "hooks.json"))
+		}, harness.HookNotDelivered},
+		"plain text":    {inPlugin(hook, to("#!/bin/sh\ncat \"${0%/*}/session-start-note.md\"\n")), harness.HookNotDelivered},
+		"wrong event":   {inPlugin(hook, swap("SessionStart", "SessionEnd")), harness.HookNotDelivered},
+		"two documents": {inPlugin(hook, to("#!/bin/sh\necho '" + document + "'\necho '" + document + "'\n")), harness.HookNotDelivered},
+		"another note":  {inPlugin(note, to("[os-adr] Nothing to see here.\n")), harness.HookNotDelivered},
+		"note too long": {inPlugin(note, func(text string) string { return text + strings.Repeat("n", 10_001) }), harness.HookTruncated},
+		"skill cut":     {inPlugin("skills/find-decision/SKILL.md", swap("why something was decided", "it")), harness.NotExposed},
+		"no plugin": {func(box *sandbox.Box) error {
+			return os.RemoveAll(box.Plugin)
+		}, harness.PluginNotLoaded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			got := b.one("W1", play{lay: c.lay})
+			b.wantInvalid(got, c.want)
+			b.wantClean(got)
+		})
+	}
+}
+
+func TestDriftVoidsATrial(t *testing.T) {
+	t.Parallel()
+	spoil := func(b *bench, name string) error {
+		f, err := os.OpenFile(filepath.Join(b.dir, name), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString("More.\n")
+		return errors.Join(err, f.Close())
+	}
+	t.Run("before", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		if err := spoil(b, "rubric.md"); err != nil {
+			t.Fatal(err)
+		}
+		got := b.one("N1", play{})
+		b.wantInvalid(got, harness.DriftedSeal)
+		if got.Why != "rubric.md" {
+			t.Errorf("why: got %q, want the path", got.Why)
+		}
+		if _, err := os.Stat(b.o.Store); !errors.Is(err, os.ErrNotExist) || len(b.keys) > 0 {
+			t.Errorf("a session was started: %v, %d keys", err, len(b.keys))
+		}
+	})
+	t.Run("after", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		got := b.one("N1", play{lay: func(*sandbox.Box) error { return spoil(b, "scenarios/N1.md") }})
+		b.wantInvalid(got, harness.DriftedSeal)
+		if got.Why != "scenarios/N1.md" || len(b.keys) != 1 {
+			t.Errorf("why: got %q with %d sessions", got.Why, len(b.keys))
+		}
+		b.wantClean(got)
+	})
+	t.Run("unreadable", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		broken := errors.New("disk gone")
+		b.o.Seal = func(context.Context) (*frozen.Drift, error) { return nil, broken }
+		if _, err := b.executor().Run(t.Context(), b.spec("N1", "haiku", 1, play{})); !errors.Is(err, broken) {
+			t.Errorf("got %v, want %v", err, broken)
+		}
+	})
+}
+
+// judge answers with the next of its answers, the last one for ever.
+type judge struct {
+	answers []string
+	stop    func()
+
+	mu    sync.Mutex
+	asked []unprompted.Question
+}
+
+var _ trial.Judge = (*judge)(nil)
+
+// Judge gives the next answer.
+func (j *judge) Judge(ctx context.Context, q unprompted.Question) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	answer := j.answers[min(len(j.asked), len(j.answers)-1)]
+	j.asked = append(j.asked, q)
+	switch answer {
+	case "YES", "NO":
+		return answer == "YES", nil
+	case "late":
+		return false, context.DeadlineExceeded
+	case "stopped":
+		j.stop()
+		return false, ctx.Err()
+	}
+	return false, errors.New("neither YES nor NO")
+}
+
+func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
+	t.Parallel()
+	const proposal = "The gem is in. Shall I record that the queue moves to SQLite as a decision?"
+	for name, c := range map[string]struct {
+		answers []string
+		class   harness.Class
+		outcome harness.Outcome
+		asked   int
+	}{
+		"yes":             {[]string{"YES"}, harness.Valid, harness.Pass, 1},
+		"no":              {[]string{"NO"}, harness.Valid, harness.Fail, 1},
+		"garbage":         {[]string{"perhaps"}, harness.JudgeError, harness.Invalid, 3},
+		"late":            {[]string{"late"}, harness.JudgeError, harness.Invalid, 3},
+		"late, then yes":  {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 3},
+		"called off":      {[]string{"stopped"}, harness.Cancelled, harness.Invalid, 1},
+		"too late to say": {[]string{"late", "perhaps", "late", "YES"}, harness.JudgeError, harness.Invalid, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			b := newBench(t)
+			j := &judge{answers: c.answers, stop: stop}
+			b.o.Judge = j
+			spec := b.spec("W1", "sonnet", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: proposal}}})
+			got, err := b.executor().Run(ctx, spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Class != c.class || got.Result.Outcome != c.outcome || len(j.asked) != c.asked || len(b.keys) != 1 {
+				t.Errorf("got %s %s, asked %d times in %d sessions, want %+v", got.Class, got.Result.Outcome, len(j.asked), len(b.keys), c)
+			}
+			if c.class != harness.Valid {
+				b.wantInvalid(got, c.class)
+			} else if got.Result.JudgedBy != "judge" {
+				t.Errorf("judged by %q", got.Result.JudgedBy)
+			}
+			if j.asked[0].Message != proposal || strings.Contains(j.asked[0].Text, proposal) {
+				t.Errorf("asked %+v", j.asked[0])
+			}
+			b.wantClean(got)
+		})
+	}
+}
+
+func TestAQuestionWithoutAJudgeIsAnError(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	spec := b.spec("W1", "haiku", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: "Shall I record it?"}}})
+	if _, err := b.executor().Run(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "no judge") {
+		t.Errorf("got %v, want that there is no judge", err)
+	}
+}
+
+func TestASessionThatLeavesTooMuchIsInvalid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	deep := "mkdir -p " + strings.Repeat("d/", 70)
+	got := b.one("N1", play{steps: []harness.Step{{Bash: deep}, {Text: "Done."}}})
+	b.wantInvalid(got, harness.Oversize)
+	b.wantClean(got)
+}
+
+func TestATrialCalledOffIsNoError(t *testing.T) {
+	t.Parallel()
+	t.Run("before", func(t *testing.T) {
+		t.Parallel()
+		ctx, stop := context.WithCancel(t.Context())
+		b := newBench(t)
+		e := b.executor()
+		stop()
+		got, err := e.Run(ctx, b.spec("N1", "haiku", 1, play{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.wantInvalid(got, harness.Cancelled)
+		b.wantClean(got)
+	})
+	t.Run("sandbox laid", func(t *testing.T) {
+		t.Parallel()
+		ctx, stop := context.WithCancel(t.Context())
+		b := newBench(t)
+		spec := b.spec("N1", "haiku", 1, play{lay: func(*sandbox.Box) error { stop(); return nil }})
+		got, err := b.executor().Run(ctx, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.wantInvalid(got, harness.Cancelled)
+		b.wantClean(got)
+	})
+	t.Run("session running", func(t *testing.T) {
+		t.Parallel()
+		ctx, stop := context.WithCancel(t.Context())
+		b := newBench(t)
+		b.o.Now = time.Now
+		spec := b.spec("N1", "haiku", 1, play{fault: simmodel.FaultHang})
+		b.o.Rig = stopper{b, stop}
+		got, err := b.executor().Run(ctx, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.wantInvalid(got, harness.Cancelled)
+		b.wantClean(got)
+	})
+}
+
+// stopper calls the trial off a moment after its session was registered.
+type stopper struct {
+	*bench
+	stop func()
+}
+
+// Register registers and calls off when the session is under way.
+func (s stopper) Register(spec harness.Spec, key string) (func(), error) {
+	forget, err := s.bench.Register(spec, key)
+	time.AfterFunc(300*time.Millisecond, s.stop)
+	return forget, err
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.executor()
+	if _, err := e.Run(t.Context(), b.spec("X9", "haiku", 1, play{})); err == nil || !strings.Contains(err.Error(), "no scenario X9") {
+		t.Errorf("got %v", err)
+	}
+	spec := b.spec("N1", "opus", 1, play{})
+	if _, err := e.Run(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "no scenario") && !strings.Contains(err.Error(), "opus") {
+		t.Errorf("got %v", err)
+	}
+	b.o.Suite.Scenarios[0].Changes = []harness.Change{{Remove: "no/such/file"}}
+	if _, err := trial.New(t.Context(), b.o); err == nil || !strings.Contains(err.Error(), b.o.Suite.Scenarios[0].ID) {
+		t.Errorf("got %v", err)
+	}
+	b.wantClean(harness.Trial{})
+}

@@ -1,0 +1,167 @@
+package trial_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/harness"
+	"loopd/internal/trial"
+)
+
+// direction is one run of a cell with the outcome that is right for it.
+type direction struct {
+	spec harness.Spec
+	want harness.Outcome
+}
+
+// bothWays plans the perfect and the idle run of every cell.
+func (b *bench) bothWays() []direction {
+	var out []direction
+	for _, sc := range b.o.Suite.Scenarios {
+		for _, tier := range b.o.Suite.Launch.Tiers {
+			out = append(out,
+				direction{b.spec(sc.ID, tier.Name, 1, play{}), harness.Pass},
+				direction{b.spec(sc.ID, tier.Name, 2, play{nop: true}), harness.Fail})
+		}
+	}
+	if len(out) == 0 {
+		b.t.Fatal("the bundled suite has no cell")
+	}
+	return out
+}
+
+// told is what must not depend on how many trials ran beside it.
+type told struct {
+	Class    harness.Class
+	Result   harness.Result
+	Usage    harness.Usage
+	Verified bool
+	Exposed  bool
+}
+
+func toldOf(t harness.Trial) told {
+	return told{t.Class, t.Result, t.Usage, t.NoteVerified, t.Exposed}
+}
+
+func TestOraclePassesAndNopFailsAloneAndSideBySide(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.o.Judge = &judge{answers: []string{"NO"}}
+	e := b.executor()
+	runs := b.bothWays()
+	alone := make([]told, len(runs))
+	for i, d := range runs {
+		got, err := e.Run(t.Context(), d.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.wantScored(got, d.want)
+		b.wantClean(got)
+		alone[i] = toldOf(got)
+	}
+	for i, got := range b.sideBySide(e, runs, 8) {
+		if diff := cmp.Diff(alone[i], toldOf(got)); diff != "" {
+			t.Errorf("%s side by side: %s", runs[i].spec.Slot.Cell, diff)
+		}
+		b.wantClean(got)
+	}
+}
+
+// sideBySide runs every direction again, as a later attempt, n at a time.
+func (b *bench) sideBySide(e *trial.Executor, runs []direction, n int) []harness.Trial {
+	out := make([]harness.Trial, len(runs))
+	queue := make(chan int)
+	specs := make([]harness.Spec, len(runs))
+	for i, d := range runs {
+		specs[i] = d.spec
+		specs[i].Attempt = 2
+		b.plays[specs[i].TrialID()] = b.plays[d.spec.TrialID()]
+	}
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			for i := range queue {
+				var err error
+				if out[i], err = e.Run(b.t.Context(), specs[i]); err != nil {
+					b.t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range runs {
+		queue <- i
+	}
+	close(queue)
+	all.Wait()
+	return out
+}
+
+// wantScored checks a valid trial: its outcome, its proofs, and what it keeps.
+func (b *bench) wantScored(got harness.Trial, want harness.Outcome) {
+	b.t.Helper()
+	cell := got.Spec.Slot.Cell
+	if got.Class != harness.Valid || got.Result.Outcome != want {
+		b.t.Errorf("%s: got %s %s (%s %v), want valid %s", cell, got.Class, got.Result.Outcome, got.Why, got.Result.Reasons(), want)
+	}
+	if !got.NoteVerified || !got.Exposed || !got.ExpectsNote {
+		b.t.Errorf("%s: note verified %t, exposed %t, expected %t", cell, got.NoteVerified, got.Exposed, got.ExpectsNote)
+	}
+	if model, _ := b.o.Suite.Launch.Model(cell.Tier); got.Model != model || got.CLI == "" || got.Instrument != "instrument" {
+		b.t.Errorf("%s: got model %s, CLI %q, instrument %q", cell, got.Model, got.CLI, got.Instrument)
+	}
+	if got.Seconds <= 0 || got.Usage.Output == 0 || got.CostUSD == nil {
+		b.t.Errorf("%s: nothing measured: %+v", cell, got)
+	}
+	b.wantKept(got)
+}
+
+// wantKept checks the files of an attempt: all three there, closed to others,
+// the transcript as its digest says, and the task in none of them.
+func (b *bench) wantKept(got harness.Trial) {
+	b.t.Helper()
+	files := b.kept(got.ID)
+	if sum := sha(files[trial.TranscriptFile]); sum != got.Transcript {
+		b.t.Errorf("transcript: got digest %s, want %s", sum, got.Transcript)
+	}
+	sc, _ := b.o.Suite.Scenario(got.Spec.Slot.Cell.Scenario)
+	for _, name := range []string{trial.TranscriptFile, trial.StderrFile, trial.ChangesFile} {
+		data, ok := files[name]
+		if !ok {
+			b.t.Errorf("%s: %s is not kept", got.Spec.Slot.Cell, name)
+		}
+		if spans := sc.Task.Overlap(readable(name, data), taskWords); len(spans) > 0 {
+			b.t.Errorf("%s: %s repeats the task in %d places", got.Spec.Slot.Cell, name, len(spans))
+		}
+	}
+	if len(files) != 3 {
+		b.t.Errorf("kept: got %d files, want 3", len(files))
+	}
+}
+
+// taskWords is how long a run of words of the task must be to be its text and
+// no turn of phrase that a fixture has too.
+const taskWords = 8
+
+func TestTheTaskIsLookedForInWhatIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sc, _ := b.o.Suite.Scenario("R1")
+	own := sc.Task.Reveal()
+	got := b.one("R1", play{steps: []harness.Step{
+		{Write: &harness.WriteStep{Path: "said.md", Content: own}}, {Text: "You said: " + own},
+	}})
+	files := b.kept(got.ID)
+	for _, name := range []string{trial.TranscriptFile, trial.ChangesFile} {
+		if len(sc.Task.Overlap(readable(name, files[name]), taskWords)) == 0 {
+			t.Errorf("%s: an agent that repeats the task is not seen", name)
+		}
+	}
+	said := strings.Count(strings.Join(strings.Fields(readable(trial.TranscriptFile, files[trial.TranscriptFile])), " "), "You said: ")
+	if said == 0 || !slices.Equal(got.Result.Reasons(), []string{"no_consult", "not_cited"}) {
+		t.Errorf("said %d times, reasons %v: repeating the task must score nothing", said, got.Result.Reasons())
+	}
+}
