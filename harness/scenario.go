@@ -29,7 +29,13 @@ type Scenario struct {
 	Fixture string          `yaml:"fixture"`
 	Hook    HookExpectation `yaml:"hook"`
 	Changes []Change        `yaml:"changes,omitempty"`
-	Expect  Expect          `yaml:"expect"`
+	// Graph: the project comes with the fixture's code graph. Where none has
+	// been built the scenario is not run.
+	Graph bool `yaml:"graph,omitempty"`
+	// Pair is the scenario a control is read beside, such as the same task
+	// without the graph.
+	Pair   string `yaml:"pair,omitempty"`
+	Expect Expect `yaml:"expect"`
 	// Forbidden are changes of the project which must not be there at the end.
 	Forbidden []Diff `yaml:"forbidden,omitempty"`
 	// Judge is the question asked when no file settled axis b; empty for none.
