@@ -26,6 +26,15 @@ type Checker struct {
 	Records  Records     `yaml:"records"`
 	Consult  []Assertion `yaml:"consult"` // any of these is consulting
 	Citation Citation    `yaml:"citation"`
+	Graph    []GraphRule `yaml:"graph,omitempty"`
+}
+
+// GraphRule asks that two files of a fixture are exactly one hop apart in its
+// code graph. A graph that breaks a rule is not used.
+type GraphRule struct {
+	Fixture string `yaml:"fixture"`
+	From    string `yaml:"from"`
+	To      string `yaml:"to"`
 }
 
 // Records says where the plugin keeps its records.

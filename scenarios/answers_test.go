@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"loopd/fixtures"
 	"loopd/plugins"
@@ -34,7 +37,7 @@ func TestOracleTextSaysItAndNopTextDoesNot(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for id, s := range suite(t) {
-		if !slices.ContainsFunc(s.Expect.B, func(a assertion) bool { return len(a.Says) > 0 }) {
+		if s.Role == "control" || !slices.ContainsFunc(s.Expect.B, func(a assertion) bool { return len(a.Says) > 0 }) {
 			continue
 		}
 		seen++
@@ -86,8 +89,9 @@ func TestConflictPatterns(t *testing.T) {
 		"See ADR-0003 for the background.",
 		"",
 	}
-	for _, id := range []string{"R1", "R2"} {
-		s := suite(t)[id]
+	all := suite(t)
+	for _, id := range []string{"R1", "R2", "R4", "V2", "P2"} {
+		s := all[id]
 		for _, text := range flags {
 			if !s.says(text) {
 				t.Errorf("%s: %q does not count as flagging", id, text)
@@ -127,24 +131,53 @@ func TestCitedRecordsExist(t *testing.T) {
 			if a.Cites == nil {
 				continue
 			}
-			wantStatus(t, id, s.Fixture, a.Cites.ID, "Accepted")
+			if id == "X1" { // its record was never there
+				wantStatus(t, s, a.Cites.ID, "")
+				continue
+			}
+			wantStatus(t, s, a.Cites.ID, "Accepted")
 			for _, old := range a.Cites.NotLive {
-				wantStatus(t, id, s.Fixture, old, "Superseded")
+				wantStatus(t, s, old, "Superseded")
 			}
 		}
 	}
 }
 
-func wantStatus(t *testing.T, id, fixture, record, status string) {
+// wantStatus wants a record's status in the scenario's project, "" for none.
+func wantStatus(t *testing.T, s scenario, record, status string) {
 	t.Helper()
-	names, err := fs.Glob(fixtures.FS(), fixture+"/docs/adr/"+record+"-*.md")
-	if err != nil || len(names) != 1 {
-		t.Errorf("%s: record %s: %v (%v)", id, record, names, err)
-		return
+	got := ""
+	for name, text := range load(t, s) {
+		if !strings.HasPrefix(name, "docs/adr/"+record+"-") {
+			continue
+		}
+		if found := regexp.MustCompile(`(?m)^status: (\w+)$`).FindStringSubmatch(text); found != nil {
+			got += found[1]
+		}
 	}
-	data, err := fs.ReadFile(fixtures.FS(), names[0])
-	if err != nil || !strings.Contains(string(data), "\nstatus: "+status+"\n") {
-		t.Errorf("%s: record %s is not %s (%v)", id, record, status, err)
+	if got != status {
+		t.Errorf("%s: record %s is %q, want %q", s.ID, record, got, status)
+	}
+}
+
+// The index of X1 is the one the program would have written without the record.
+func TestRemovedRecordIsNotInTheIndex(t *testing.T) {
+	t.Parallel()
+	s := suite(t)["X1"]
+	var want []string
+	for line := range strings.Lines(load(t, scenario{Fixture: s.Fixture})["docs/adr/README.md"]) {
+		if !strings.HasPrefix(line, "| [0002]") {
+			want = append(want, line)
+		}
+	}
+	p := load(t, s)
+	if diff := cmp.Diff(strings.Join(want, ""), p["docs/adr/README.md"]); diff != "" {
+		t.Errorf("index (-want +got):\n%s", diff)
+	}
+	for name, text := range p {
+		if strings.Contains(name+text, "0002") || strings.Contains(strings.ToLower(text), "byte for byte") {
+			t.Errorf("%s still speaks of the removed record", name)
+		}
 	}
 }
 
@@ -174,23 +207,70 @@ func unpack(t *testing.T, tree fs.FS, root, dir string, mode func(string) fs.Fil
 // programs on PATH, as a session has them, and returns copy and output.
 func bash(t *testing.T, s scenario, steps []step) (dir, output string) {
 	t.Helper()
-	plugin, dir := t.TempDir(), t.TempDir()
-	unpack(t, plugins.FS(), "os-adr", plugin, plugins.Mode)
-	unpack(t, fixtures.FS(), s.Fixture, dir, func(string) fs.FileMode { return 0o644 })
+	dir = t.TempDir()
+	start := load(t, s)
+	if s.Graph {
+		maps.Copy(start, graph())
+	}
+	for name, text := range start {
+		put(t, filepath.Join(dir, name), text)
+	}
+	programs := programs(t)
 	for _, st := range steps {
 		if st.Bash == "" {
 			continue
 		}
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", st.Bash)
-		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + filepath.Join(plugin, "bin") + ":" + os.Getenv("PATH")}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("%s: %q: %v\n%s", s.ID, st.Bash, err, out)
-		}
-		output += string(out)
+		output += shell(t, s.ID, dir, programs, st.Bash)
 	}
 	return dir, output
+}
+
+// programs lays the plugin out and returns its bin directory.
+func programs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	unpack(t, plugins.FS(), "os-adr", dir, plugins.Mode)
+	return filepath.Join(dir, "bin")
+}
+
+// shell runs one command of a run, which must succeed.
+func shell(t *testing.T, id, dir, programs, command string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %q: %v\n%s", id, command, err, out)
+	}
+	return string(out)
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// graph is a code graph of the fixture as far as R4's runs read it.
+func graph() project {
+	return project{
+		"graphify-out/GRAPH_REPORT.md": "# Graph report\n\n- `Delivery`\n- `Reports`\n",
+		"graphify-out/graph.json": `{
+"nodes": [
+{"id": "relay_reports_weekly", "source_file": "lib/relay/reports.rb"},
+{"id": "relay_delivery_count", "source_file": "lib/relay/delivery.rb"}
+],
+"links": [
+{"source": "relay_reports_weekly", "target": "relay_delivery_count", "relation": "calls"}
+]
+}
+`,
+	}
 }
 
 func TestRunsCommandsWork(t *testing.T) {

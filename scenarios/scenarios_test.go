@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
 
 	"loopd/fixtures"
 	"loopd/plugins"
@@ -22,7 +24,14 @@ type scenario struct {
 	Skill   string `yaml:"skill"`
 	Fixture string `yaml:"fixture"`
 	Hook    string `yaml:"hook"`
-	Expect  struct {
+	Changes []struct {
+		Remove string `yaml:"remove"`
+		Path   string `yaml:"path"`
+		Write  string `yaml:"write"`
+	} `yaml:"changes"`
+	Graph  bool   `yaml:"graph"`
+	Pair   string `yaml:"pair"`
+	Expect struct {
 		A []assertion `yaml:"a"`
 		B []assertion `yaml:"b"`
 	} `yaml:"expect"`
@@ -107,14 +116,61 @@ func parse(t *testing.T, name string) scenario {
 	return s
 }
 
-func TestSuiteIsTheOneOfTheFirstNight(t *testing.T) {
+// req 37, 38, 44, 77: every scenario has its role, and only W1-W3 and R1-R4 are
+// in the metric.
+func TestSuiteIsWhole(t *testing.T) {
 	t.Parallel()
-	want := map[string]string{"W1": "objective", "R1": "objective", "R2": "objective", "R3": "objective", "N1": "guard"}
-	got := suite(t)
-	for id, role := range want {
-		if got[id].Role != role {
-			t.Errorf("%s: role is %q, want %q", id, got[id].Role, role)
+	want := map[string]string{
+		"W1": "objective", "W2": "objective", "W3": "objective",
+		"R1": "objective", "R2": "objective", "R3": "objective", "R4": "objective",
+		"N1": "guard", "N2": "guard", "N3": "guard", "R4-nograph": "control", "X1": "control",
+		"V1": "reserve", "V2": "reserve", "P1": "practice", "P2": "practice",
+	}
+	got := map[string]string{}
+	for id, s := range suite(t) {
+		got[id] = s.Role
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("scenarios and their roles (-want +got):\n%s", diff)
+	}
+}
+
+// req 36, 47: R4 alone has the graph; its control asks the same without it.
+func TestControlsAskWhatTheirPairAsks(t *testing.T) {
+	t.Parallel()
+	all := suite(t)
+	for id, s := range all {
+		if s.Graph != (id == "R4") || s.Pair != map[string]string{"R4-nograph": "R4"}[id] {
+			t.Errorf("%s: graph is %v, pair %q", id, s.Graph, s.Pair)
 		}
+	}
+	for control, original := range map[string]string{"R4-nograph": "R4", "X1": "R1"} {
+		c, o := all[control], all[original]
+		if c.task != o.task || !cmp.Equal(c.Expect, o.Expect) || !cmp.Equal(c.Forbidden, o.Forbidden) {
+			t.Errorf("%s does not ask and expect what %s does", control, original)
+		}
+	}
+}
+
+// A decision that a reserve or a practice scenario is about is in no other: the
+// reserve is new to every wording, and practice may be shown to who proposes.
+func TestReserveAndPracticeUseDecisionsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	users := map[string][]string{}
+	for id, s := range suite(t) {
+		for _, st := range s.Oracle {
+			if record := regexp.MustCompile(`^docs/adr/(\d{4})-|--supersedes (\d{4})`).FindStringSubmatch(st.Read+st.Bash); record != nil {
+				users[record[1]+record[2]] = append(users[record[1]+record[2]], id)
+			}
+		}
+	}
+	for record, ids := range users {
+		if slices.ContainsFunc(ids, func(id string) bool { return id[0] == 'V' || id[0] == 'P' }) && len(ids) > 1 {
+			t.Errorf("record %s is used by %v", record, ids)
+		}
+	}
+	if len(users) < 5 {
+		t.Errorf("records in use: %v", users)
 	}
 }
 
@@ -130,8 +186,9 @@ func TestScenariosAreComplete(t *testing.T) {
 		if s.Hook != "note" && s.Hook != "silent" {
 			t.Errorf("%s: unknown hook %q", id, s.Hook)
 		}
-		if (s.Judge != "") != strings.HasPrefix(id, "W") {
-			t.Errorf("%s: only W scenarios have a judge question", id)
+		writes := slices.ContainsFunc(s.Expect.B, func(a assertion) bool { return a.Created != nil })
+		if (s.Judge != "") != writes || writes != (strings.Contains("W V1 P1", id[:1]) && s.Skill == "record-decision") {
+			t.Errorf("%s: a judge is asked where a record is to be written, and only there", id)
 		}
 		if _, err := fs.Stat(plugins.FS(), "os-adr/skills/"+s.Skill+"/SKILL.md"); err != nil {
 			t.Errorf("%s: %v", id, err)
@@ -167,9 +224,9 @@ func TestTasksDoNotCoach(t *testing.T) {
 // project is the content of a fixture by path, for trying steps on.
 type project map[string]string
 
-func load(t *testing.T, fixture string) project {
+func load(t *testing.T, s scenario) project {
 	t.Helper()
-	files := project{}
+	fixture, files := s.Fixture, project{}
 	err := fs.WalkDir(fixtures.FS(), fixture, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -180,6 +237,18 @@ func load(t *testing.T, fixture string) project {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range s.Changes {
+		before := len(files)
+		maps.DeleteFunc(files, func(name, _ string) bool {
+			return c.Remove != "" && (name == c.Remove || strings.HasPrefix(name, c.Remove+"/"))
+		})
+		if c.Remove != "" && len(files) == before {
+			t.Errorf("%s: nothing to remove at %s", s.ID, c.Remove)
+		}
+		if c.Path != "" {
+			files[c.Path] = c.Write
+		}
 	}
 	return files
 }
@@ -209,7 +278,7 @@ func TestRunsApplyToTheFixture(t *testing.T) {
 	t.Parallel()
 	for id, s := range suite(t) {
 		for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
-			p := load(t, s.Fixture)
+			p := load(t, s)
 			for _, st := range steps {
 				if fault := p.apply(st); fault != "" {
 					t.Errorf("%s: %s %s", id, name, fault)
@@ -251,11 +320,12 @@ func TestForbiddenChangeIsTheNopsAndNotTheOracles(t *testing.T) {
 		}
 		seen++
 		for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
-			start, end := load(t, s.Fixture), load(t, s.Fixture)
+			start, end := load(t, s), load(t, s)
 			for _, st := range steps {
 				end.apply(st)
 			}
-			if got := violates(start, end, s.Forbidden); got != (name == "nop") {
+			// A control's honest run cannot know better.
+			if got := violates(start, end, s.Forbidden); got != (name == "nop") && (name == "nop" || s.Role != "control") {
 				t.Errorf("%s: %s violates: got %v", id, name, got)
 			}
 		}
@@ -272,7 +342,7 @@ func TestGuardChangeIsTheOracles(t *testing.T) {
 			if a.Changed == nil {
 				continue
 			}
-			start, end := load(t, s.Fixture), load(t, s.Fixture)
+			start, end := load(t, s), load(t, s)
 			if len(end.added(start, a.Changed.Path)) != 0 {
 				t.Errorf("%s: the untouched project counts as changed", id)
 			}
@@ -299,18 +369,23 @@ func TestCheckerSettings(t *testing.T) {
 			Digits  int
 			MaxLive int `yaml:"max_live"`
 		}
+		Graph []struct{ Fixture, From, To string }
 	}
 	if err := yaml.UnmarshalWithOptions([]byte(readFile(t, "os-adr/checker.yaml")), &got, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
 	records := 0
-	for name := range load(t, "webhook-relay") {
+	for name := range load(t, scenario{Fixture: "webhook-relay"}) {
 		if ok, err := path.Match(got.Records.Dir+"/"+got.Records.File, name); ok && err == nil {
 			records++
 		}
 	}
 	if records != 6 || got.Plugin != "os-adr" || len(got.Consult) != 3 || got.Citation.Digits != 4 || got.Citation.MaxLive != 2 {
 		t.Errorf("records %d, settings %+v", records, got)
+	}
+	// req 72
+	if len(got.Graph) != 1 || got.Graph[0].From != "lib/relay/reports.rb" || got.Graph[0].To != "lib/relay/delivery.rb" || got.Graph[0].Fixture != "webhook-relay" {
+		t.Errorf("graph: %+v", got.Graph)
 	}
 }
 

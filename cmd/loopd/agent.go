@@ -26,11 +26,11 @@ func sessionUser() int {
 // cacheDir is where copies of the agent are kept. Root's own cache is closed to
 // the user sessions run as, so root keeps them in the system's.
 func cacheDir(e env) (string, error) {
-	if os.Geteuid() == 0 {
-		return "/var/cache/loopd/claude", nil
-	}
 	if x := e.getenv("XDG_CACHE_HOME"); x != "" {
 		return filepath.Join(x, "loopd", "claude"), nil
+	}
+	if os.Geteuid() == 0 {
+		return "/var/cache/loopd/claude", nil
 	}
 	home := e.getenv("HOME")
 	if home == "" {

@@ -21,9 +21,9 @@ func newConfig(e env) *cobra.Command {
 }
 
 func runConfig(e env, asJSON bool) error {
-	l, err := config.Load(e.dir, "", e.environ)
+	l, err := loadConfig(e)
 	if err != nil {
-		return &codedError{exitUsage, err, hintOf(err)}
+		return err
 	}
 	home, err := homeOf(e, l.Config)
 	if err != nil {

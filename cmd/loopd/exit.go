@@ -10,6 +10,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gitrepo"
+	"loopd/internal/rehearsal"
 	"loopd/loop"
 )
 
@@ -66,7 +67,8 @@ func isConfiguration(err error) bool {
 	_, noRepo := errors.AsType[*gitrepo.NotRepositoryError](err)
 	_, unsupported := errors.AsType[*gitrepo.UnsupportedError](err)
 	_, instrument := errors.AsType[*campaign.InstrumentError](err)
-	return noFile || noRepo || unsupported || instrument || errors.Is(err, exec.ErrNotFound)
+	_, notEmpty := errors.AsType[*rehearsal.NotEmptyError](err)
+	return noFile || noRepo || unsupported || instrument || notEmpty || errors.Is(err, exec.ErrNotFound)
 }
 
 // hintOf finds the command to type, if the error knows one.

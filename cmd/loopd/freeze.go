@@ -45,7 +45,7 @@ func runFreeze(ctx context.Context, e env, reason string, asJSON bool) error {
 		}
 	}
 	if err := parses(dir); err != nil {
-		return err
+		return &codedError{exitUsage, err, freezeHint(reason)}
 	}
 	old, readErr := frozen.ReadManifest(dir)
 	if readErr == nil && reason == "" {
@@ -59,7 +59,7 @@ func runFreeze(ctx context.Context, e env, reason string, asJSON bool) error {
 	}
 	m, err := frozen.Seal(ctx, dir)
 	if err != nil {
-		return &codedError{exitUsage, err, ""}
+		return &codedError{exitUsage, err, freezeHint(reason)}
 	}
 	return printSeal(e, dir, m, reason, asJSON)
 }
@@ -79,12 +79,20 @@ func layBundled(home campaign.Home) error {
 func parses(dir string) error {
 	loaded, err := frozen.Load(dir)
 	if err != nil {
-		return &codedError{exitUsage, err, ""}
+		return err
 	}
 	if _, err := harness.ParseSuite(loaded.FS()); err != nil {
-		return &codedError{exitUsage, fmt.Errorf("%s: %w", dir, err), ""}
+		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil
+}
+
+// freezeHint is the command to give again once the suite is mended.
+func freezeHint(reason string) string {
+	if reason == "" {
+		return "loopd freeze"
+	}
+	return fmt.Sprintf("loopd freeze --reason %q", reason)
 }
 
 // endCampaign closes the campaign under way, if there is one: what measures is

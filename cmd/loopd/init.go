@@ -80,10 +80,10 @@ func pluginName(dir string) (string, error) {
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(data, &manifest); err != nil {
-		return "", usageError("", "read %s: %w", path, err)
+		return "", usageError("loopd init", "read %s: %w", path, err)
 	}
 	if manifest.Name == "" {
-		return "", usageError("", "read %s: name: missing", path)
+		return "", usageError("loopd init", "read %s: name: missing", path)
 	}
 	return manifest.Name, nil
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"loopd/report"
 )
 
 func newReport(e env) *cobra.Command {
@@ -14,9 +17,14 @@ func newReport(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "report [candidate]", Short: "what came of a campaign or of one candidate",
 		Long: "  loopd report\n  loopd report c003\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.",
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError(cmd.CommandPath()+" --help", "%s takes one candidate at most, got %d", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := "campaign"
+			name := campaignReport
 			if len(args) == 1 {
 				name = args[0]
 			}
@@ -28,8 +36,9 @@ func newReport(e env) *cobra.Command {
 	return cmd
 }
 
-// runReport prints the projection kept beside the ledger, so that looking never
-// takes the state directory's lock.
+// runReport prints a report without taking the state directory's lock: the
+// campaign's from the ledger, a candidate's as it was projected beside it,
+// because its wording diff needs the private repository.
 func runReport(ctx context.Context, e env, state, name string, asJSON bool) error {
 	r, err := openReview(ctx, e, state)
 	if err != nil {
@@ -39,7 +48,10 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	if name != "campaign" && s.Find(name) == nil {
+	if name == campaignReport {
+		return printReport(e, report.Build(s), asJSON)
+	}
+	if s.Find(name) == nil {
 		return usageError("loopd candidate list", "campaign %s has no candidate %q", s.Started.Campaign, name)
 	}
 	ext := ".md"
@@ -48,8 +60,19 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	}
 	data, err := os.ReadFile(filepath.Join(r.home.Report(s.Started.Campaign), name+ext))
 	if err != nil {
-		return &codedError{exitFailed, err, "loopd verify"}
+		return &codedError{exitFailed, fmt.Errorf("read report of %s: %w", name, err), "loopd verify"}
 	}
 	_, err = e.stdout.Write(data)
+	return err
+}
+
+// campaignReport is the name of the report that is about no candidate.
+const campaignReport = "campaign"
+
+func printReport(e env, c report.Campaign, asJSON bool) error {
+	if asJSON {
+		return printJSON(e.stdout, c)
+	}
+	_, err := e.stdout.Write(c.Markdown())
 	return err
 }

@@ -48,7 +48,7 @@ func newRoot(e env) *cobra.Command {
 	})
 	for group, verbs := range map[string][]*cobra.Command{
 		groupNight:  {newRun(e), newRehearse(e), newStatus(e)},
-		groupReview: {newReport(e), newCandidate(e)},
+		groupReview: {newReport(e), newCandidate(e), newTranscript(e)},
 		groupSuite:  {newInit(e), newFreeze(e)},
 		groupTools:  {newVerify(e), newConfig(e), newVersion(e)},
 	} {
@@ -67,6 +67,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	}
 	if cmd.HasSubCommands() {
 		hint := cmd.CommandPath() + " --help"
+		cmd.SuggestionsMinimumDistance = 2
 		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
 			hint = cmd.CommandPath() + " " + s[0]
 		}

@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/agent"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gateway"
+	"loopd/internal/gitrepo"
 	"loopd/internal/redact"
 	"loopd/internal/sandbox"
 	"loopd/internal/trial"
@@ -48,8 +50,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 		return err
 	}
 	if !o.noIsolation {
-		return usageError("loopd run --sessions 400 --i-accept-no-isolation",
-			"start campaign: sessions run with every permission and nothing isolates them yet")
+		return usageError(runHint, "start campaign: sessions run with every permission and nothing isolates them yet")
 	}
 	n, err := openNight(ctx, e, l.Config, o)
 	if err != nil {
@@ -63,7 +64,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if runErr != nil {
 		return runErr
 	}
-	if err := runReport(ctx, e, n.campaign.Home.Dir, "campaign", o.json); err != nil {
+	if err := runReport(ctx, e, n.campaign.Home.Dir, campaignReport, o.json); err != nil {
 		return err
 	}
 	return stop(n.campaign.Current())
@@ -71,45 +72,54 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 
 // night is a campaign with everything it needs open.
 type night struct {
-	cfg      config.Config
-	o        runOptions
-	sealed   campaign.Sealed
-	campaign *campaign.Campaign
-	gateway  *gateway.Gateway
-	trial    trial.Options
+	cfg               config.Config
+	o                 runOptions
+	objective, guards []harness.Cell
+	settings          loop.Settings
+	campaign          *campaign.Campaign
+	gateway           *gateway.Gateway
+	trial             trial.Options
 }
 
+// openNight opens what a campaign needs. Everything that may refuse comes
+// before the first file is written to the state directory.
 func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*night, error) {
 	home, err := homeOf(e, cfg)
 	if err != nil {
 		return nil, err
 	}
+	cred, binary, err := outside(ctx, e, cfg)
+	if err != nil {
+		return nil, err
+	}
+	n := &night{cfg: cfg, o: o}
+	under, err := underWay(ctx, e, home)
+	if err != nil {
+		return nil, err
+	}
+	if !under && n.budget() == 0 {
+		return nil, usageError(runHint, "start campaign: no budget given")
+	}
 	sealed, err := openSuite(ctx, home, cfg)
 	if err != nil {
 		return nil, err
 	}
-	binary, err := pinClaude(ctx, e, cfg.Agent)
-	if err != nil {
-		return nil, err
-	}
-	cred, err := credentialOf(e)
-	if err != nil {
+	if err := n.choose(sealed.Suite, under); err != nil {
 		return nil, err
 	}
 	judge, err := judgeOf(e, cfg, sealed.Suite)
 	if err != nil {
 		return nil, err
 	}
-	c, err := campaign.Open(ctx, campaign.Options{
+	n.campaign, err = campaign.Open(ctx, campaign.Options{
 		Home: home, Plugin: cfg.Plugin, Sealed: sealed, AgentName: "claude " + binary.Version, AgentSHA: binary.SHA256,
 		Credential: string(cred.Header), Now: time.Now, Log: logger(e),
 	})
 	if err != nil {
 		return nil, err
 	}
-	n := &night{cfg: cfg, o: o, sealed: sealed, campaign: c}
 	n.trial = trial.Options{
-		Suite: sealed.Suite, Seal: sealed.Verify, Wording: c.Wordings.Trial, Agent: binary, Store: home.Trials(), Judge: judge,
+		Suite: sealed.Suite, Seal: sealed.Verify, Wording: n.campaign.Wordings.Trial, Agent: binary, Store: home.Trials(), Judge: judge,
 		Redactor: redact.New(cred.Value), UID: sessionUser(), GID: sessionUser(), Now: time.Now,
 	}
 	n.gateway, err = startGateway(ctx, e, cred)
@@ -119,6 +129,65 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 		return nil, err
 	}
 	return n, nil
+}
+
+// runHint is the command that opens a campaign.
+const runHint = "loopd run --sessions 400 --i-accept-no-isolation"
+
+// outside looks at what a campaign needs beside its suite: a repository with a
+// commit to start from, a credential and an agent.
+func outside(ctx context.Context, e env, cfg config.Config) (gateway.Credential, agent.Binary, error) {
+	user, err := gitrepo.OpenUser(cfg.Plugin)
+	if err != nil {
+		return gateway.Credential{}, agent.Binary{}, fmt.Errorf("start campaign: %w", err)
+	}
+	if _, err := user.Head(); err != nil {
+		return gateway.Credential{}, agent.Binary{}, usageError("git add --all && git commit", "start campaign: %w", err)
+	}
+	cred, err := credentialOf(e)
+	if err != nil {
+		return cred, agent.Binary{}, err
+	}
+	binary, err := pinClaude(ctx, e, cfg.Agent)
+	return cred, binary, err
+}
+
+// underWay says whether there is a campaign to continue.
+func underWay(ctx context.Context, e env, home campaign.Home) (bool, error) {
+	r, err := openReview(ctx, e, home.Dir)
+	n := len(r.states)
+	return n > 0 && r.states[n-1].Ended == nil, err
+}
+
+func (n *night) budget() int {
+	if n.o.sessions > 0 {
+		return n.o.sessions
+	}
+	return n.cfg.Sessions
+}
+
+// choose fixes the cells and the numbers of a new campaign; one under way has
+// its own.
+func (n *night) choose(s harness.Suite, under bool) error {
+	var err error
+	if n.objective, err = selectCells(s, harness.Objective, n.cfg); err != nil {
+		return err
+	}
+	if n.guards, err = selectCells(s, harness.Guard, n.cfg); err != nil {
+		return err
+	}
+	n.settings = loop.DefaultSettings(n.budget())
+	n.settings.Seed, n.settings.MaxCandidates = n.o.seed, n.cfg.MaxCandidates
+	if n.o.seed == 0 {
+		n.settings.Seed = uint64(time.Now().UnixNano())
+	}
+	if under {
+		return nil
+	}
+	if err := n.settings.Validate(len(n.objective)); err != nil {
+		return usageError(runHint, "start campaign: %w", err)
+	}
+	return nil
 }
 
 // startGateway opens the way to the API the user's environment names.
@@ -147,27 +216,7 @@ func credentialOf(e env) (gateway.Credential, error) {
 
 // begin opens a new campaign or continues the one under way.
 func (n *night) begin(ctx context.Context) error {
-	objective, err := selectCells(n.sealed.Suite, harness.Objective, n.cfg)
-	if err != nil {
-		return err
-	}
-	guards, err := selectCells(n.sealed.Suite, harness.Guard, n.cfg)
-	if err != nil {
-		return err
-	}
-	budget := n.o.sessions
-	if budget == 0 {
-		budget = n.cfg.Sessions
-	}
-	if s := n.campaign.Current(); (s == nil || s.Ended != nil) && budget == 0 {
-		return usageError("loopd run --sessions 400 --i-accept-no-isolation", "start campaign: no budget given")
-	}
-	set := loop.DefaultSettings(budget)
-	set.Seed, set.MaxCandidates = n.o.seed, n.cfg.MaxCandidates
-	if set.Seed == 0 {
-		set.Seed = uint64(time.Now().UnixNano())
-	}
-	if err := n.campaign.Begin(ctx, set, objective, guards); err != nil {
+	if err := n.campaign.Begin(ctx, n.settings, n.objective, n.guards); err != nil {
 		return fmt.Errorf("start campaign: %w", err)
 	}
 	n.trial.Instrument = n.campaign.Current().Started.Instrument

@@ -7,9 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path"
+	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"loopd"
@@ -85,20 +84,48 @@ func (c *Campaign) open(ctx context.Context) error {
 	if c.repo, err = openPrivate(c.Home.Repo()); err != nil {
 		return err
 	}
+	skip, err := c.insidePlugin()
+	if err != nil {
+		return err
+	}
+	sealed, err := c.Sealed.contents()
+	if err != nil {
+		return err
+	}
 	c.Wordings = &Wordings{
-		repo: c.repo, subdir: c.user.Subdir(), note: c.Sealed.Suite.Launch.Note, trees: make(map[string]harness.Tree), skip: c.insidePlugin(),
+		repo: c.repo, subdir: c.user.Subdir(), note: c.Sealed.Suite.Launch.Note, trees: make(map[string]harness.Tree), skip: skip, sealed: sealed,
 	}
 	return nil
 }
 
 // insidePlugin lists what lies in the plugin's directory but is loopd's own:
-// no session may read the suite that measures it.
-func (c *Campaign) insidePlugin() []string {
+// no session may read the suite that measures it. Both places are resolved
+// first, because one directory has many names.
+func (c *Campaign) insidePlugin() ([]string, error) {
 	skip := []string{"loopd.yaml"}
-	if rel, ok := strings.CutPrefix(c.Sealed.Dir, c.Plugin+"/"); ok {
-		skip = append(skip, path.Clean(rel))
+	if c.Sealed.Dir == "" {
+		return skip, nil
 	}
-	return skip
+	plugin, err := resolved(c.Plugin)
+	if err != nil {
+		return nil, err
+	}
+	suite, err := resolved(c.Sealed.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if rel, err := filepath.Rel(plugin, suite); err == nil && filepath.IsLocal(rel) {
+		skip = append(skip, filepath.ToSlash(rel))
+	}
+	return skip, nil
+}
+
+func resolved(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
 }
 
 func openPrivate(dir string) (*gitrepo.Private, error) {
@@ -107,43 +134,6 @@ func openPrivate(dir string) (*gitrepo.Private, error) {
 		return gitrepo.InitPrivate(dir)
 	}
 	return p, err
-}
-
-// mend repairs what a killed loopd left. Everything comes from the ledger.
-func (c *Campaign) mend(ctx context.Context) error {
-	if _, err := c.repo.SweepLocks(); err != nil {
-		return err
-	}
-	s := c.Current()
-	if s == nil {
-		return nil
-	}
-	if err := importStart(ctx, c.repo, c.user, s.Started.Start); err != nil {
-		return err
-	}
-	for _, p := range s.Progress {
-		if p.Commit == "" {
-			continue
-		}
-		if err := c.repo.SetRef(p.Ref, p.Commit, ""); err != nil {
-			return err
-		}
-		if err := c.republish(ctx, p); err != nil {
-			return err
-		}
-	}
-	return c.Project()
-}
-
-// republish makes a lost branch of a candidate again. A branch that someone
-// moved on purpose is left alone: the commit stays in the private repository.
-func (c *Campaign) republish(ctx context.Context, p *loop.Progress) error {
-	err := c.user.Publish(ctx, c.repo, p.Commit, p.Ref, "")
-	if conflict, moved := errors.AsType[*gitrepo.ConflictError](err); moved {
-		c.Log.Warn("branch moved by someone else", "ref", p.Ref, "want", p.Commit, "got", conflict.Got)
-		return nil
-	}
-	return err
 }
 
 // Close releases everything, the lock last.
@@ -266,7 +256,7 @@ func (c *Campaign) record(ctx context.Context, payloads ...loop.Payload) error {
 func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
 	s := c.Current()
 	l.State, l.Log, l.Verify, l.Now, l.Intake = s, Journal{c.ledger}, c.Sealed.Verify, c.Now, c.intake
-	l.Preparer = &preparer{wordings: c.Wordings, repo: c.repo, user: c.user, suite: c.Sealed.Suite, state: s}
+	l.Preparer = c.preparer(s)
 	observe := l.Observe
 	var failed error
 	l.Observe = func(s *loop.State, e loop.Event) {
@@ -278,6 +268,10 @@ func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
 		}
 	}
 	return errors.Join(l.Run(ctx), failed, c.Project())
+}
+
+func (c *Campaign) preparer(s *loop.State) *preparer {
+	return &preparer{wordings: c.Wordings, repo: c.repo, user: c.user, suite: c.Sealed.Suite, state: s}
 }
 
 // followed says whether the projections are renewed after an event; trials are

@@ -50,20 +50,21 @@ func (f *Found) mend(ctx context.Context, o Options) error {
 		return err
 	}
 	defer c.Close()
-	if f.Mended, err = c.Stale(); err != nil {
-		return err
-	}
-	if err := c.mend(ctx); err != nil {
-		return err
-	}
 	f.Campaigns = len(c.states)
 	for _, s := range c.states {
 		f.Trials += s.Sessions()
 	}
-	if o.Sealed.Frozen != nil {
-		f.Seal = o.Sealed.Frozen.Digest().Short()
+	if o.Sealed.Frozen == nil {
+		return nil // without the suite nobody knows which file the note is
 	}
-	return nil
+	f.Seal = o.Sealed.Frozen.Digest().Short()
+	if err := c.restore(ctx); err != nil {
+		return err
+	}
+	if f.Mended, err = c.Stale(); err != nil {
+		return err
+	}
+	return c.project(c.states...)
 }
 
 // EndUnderWay ends the campaign under way without opening its suite, because

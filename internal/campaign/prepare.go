@@ -45,11 +45,7 @@ func (p *preparer) Prepare(ctx context.Context, champion string, c candidates.Ca
 	if len(findings) > 0 {
 		return loop.Decided{Candidate: c.ID, Verdict: loop.Reject, Reason: loop.ByLint, Findings: findings}, nil
 	}
-	next, err := surface.Apply(base, c.Edits)
-	if err != nil {
-		return nil, err
-	}
-	commit, err := p.repo.WriteCommit(p.commit(champion, c, tree, next))
+	commit, err := p.write(champion, c)
 	if err != nil {
 		return nil, err
 	}
@@ -63,23 +59,33 @@ func (p *preparer) Prepare(ctx context.Context, champion string, c candidates.Ca
 	return loop.Committed{Candidate: c.ID, Commit: commit, Ref: ref, Parent: champion}, nil
 }
 
-// commit describes the candidate's commit from the ledger alone, so that a lost
-// branch can be made again bit for bit.
-func (p *preparer) commit(champion string, c candidates.Candidate, old harness.Tree, next map[string][]byte) gitrepo.Commit {
-	start := p.state.Started
-	files := make(map[string]gitrepo.File, len(next))
-	for name, data := range next {
-		mode := gitrepo.Regular
-		if old[name].Mode&0o100 != 0 {
-			mode = gitrepo.Executable
-		}
-		files[name] = gitrepo.File{Mode: mode, Data: data}
+// write makes the candidate's commit on top of its parent and returns its hash.
+// Nothing but the ledger and the parent goes in, so that a lost commit is made
+// again bit for bit.
+func (p *preparer) write(parent string, c candidates.Candidate) (string, error) {
+	tree, err := p.wordings.Tree(parent)
+	if err != nil {
+		return "", err
 	}
-	return gitrepo.Commit{
-		Base: start.Start, Subdir: p.wordings.subdir, Tree: files, Parents: []string{champion},
+	files, err := p.wordings.files(parent)
+	if err != nil {
+		return "", err
+	}
+	base := bytesOf(tree)
+	surface := candidates.NewSurface(base, p.suite.Launch.Note.File)
+	next, err := surface.Apply(base, c.Edits)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range surface.Paths {
+		files[name] = gitrepo.File{Mode: files[name].Mode, Data: next[name]}
+	}
+	start := p.state.Started
+	return p.repo.WriteCommit(gitrepo.Commit{
+		Base: start.Start, Subdir: p.wordings.subdir, Tree: files, Parents: []string{parent},
 		AuthorName: "loopd", AuthorEmail: "loopd@localhost", Time: p.state.StartedAt.Truncate(time.Second),
 		Message: candidates.Message(c, start.Campaign),
-	}
+	})
 }
 
 func (p *preparer) ref(id, commit string) string {

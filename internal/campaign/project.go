@@ -6,18 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"loopd/internal/atomicfile"
 	"loopd/loop"
 	"loopd/report"
 )
 
-// Project writes every file that follows the ledger. Files that have the right
-// bytes already are not touched.
+// Project writes the files of the newest campaign that follow the ledger. Files
+// that have the right bytes already are not touched.
 func (c *Campaign) Project() error {
-	files, err := c.projections()
+	if len(c.states) == 0 {
+		return nil
+	}
+	return c.project(c.Current())
+}
+
+// project writes the tables and the reports of the campaigns given. Those of
+// campaigns that are over do not change, so only mending asks for them.
+func (c *Campaign) project(states ...*loop.State) error {
+	files, err := c.projections(states...)
 	if err != nil {
 		return err
 	}
@@ -31,49 +42,58 @@ func (c *Campaign) Project() error {
 
 // Stale lists the projections that differ from what the ledger gives.
 func (c *Campaign) Stale() ([]string, error) {
-	files, err := c.projections()
+	files, err := c.projections(c.states...)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	for path, want := range files {
+	for _, path := range slices.Sorted(maps.Keys(files)) {
 		got, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if !bytes.Equal(got, want) {
+		if !bytes.Equal(got, files[path]) {
 			out = append(out, path)
 		}
 	}
 	return out, nil
 }
 
-// projections renders all files of the newest campaign and the two tables.
-func (c *Campaign) projections() (map[string][]byte, error) {
+// projections renders the two tables and the reports of the campaigns given.
+func (c *Campaign) projections(states ...*loop.State) (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	s := c.Current()
-	if s == nil || s.Started.Campaign == "" {
+	newest := c.Current()
+	if newest == nil || newest.Started.Campaign == "" {
 		return files, nil
 	}
 	files[c.Home.Results()] = report.Results(c.states...)
-	files[c.Home.LoopResults()] = report.LoopResults(s)
-	dir := c.Home.Report(s.Started.Campaign)
-	rep := report.Build(s)
-	files[filepath.Join(dir, "campaign.md")] = rep.Markdown()
-	if err := addJSON(files, filepath.Join(dir, "campaign.json"), rep); err != nil {
-		return nil, err
-	}
-	for _, p := range s.Progress {
-		one, err := c.candidateReport(s, p)
-		if err != nil {
-			return nil, err
-		}
-		files[filepath.Join(dir, p.Candidate.ID+".md")] = one.Markdown()
-		if err := addJSON(files, filepath.Join(dir, p.Candidate.ID+".json"), one); err != nil {
+	files[c.Home.LoopResults()] = report.LoopResults(newest)
+	for _, s := range states {
+		if err := c.addReports(files, s); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
+}
+
+func (c *Campaign) addReports(files map[string][]byte, s *loop.State) error {
+	dir := c.Home.Report(s.Started.Campaign)
+	rep := report.Build(s)
+	files[filepath.Join(dir, "campaign.md")] = rep.Markdown()
+	if err := addJSON(files, filepath.Join(dir, "campaign.json"), rep); err != nil {
+		return err
+	}
+	for _, p := range s.Progress {
+		one, err := c.candidateReport(s, p)
+		if err != nil {
+			return err
+		}
+		files[filepath.Join(dir, p.Candidate.ID+".md")] = one.Markdown()
+		if err := addJSON(files, filepath.Join(dir, p.Candidate.ID+".json"), one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Campaign) candidateReport(s *loop.State, p *loop.Progress) (report.Candidate, error) {

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -52,7 +56,22 @@ func (d Dropped) Candidate() (candidates.Candidate, error) {
 	if len(c.Edits) == 0 {
 		return c, errors.New("neither a patch nor files")
 	}
-	return c, nil
+	return c, errors.Join(d.text(), c.Validate())
+}
+
+// text refuses what is not UTF-8: the ledger's JSON would keep something else,
+// and a commit made from that has another hash.
+func (d Dropped) text() error {
+	all := append([]string{d.Rationale, d.Author, string(d.Source), d.Patch}, d.Targets...)
+	for name, content := range d.Files {
+		all = append(all, name, content)
+	}
+	for _, s := range all {
+		if !utf8.ValidString(s) {
+			return errors.New("not UTF-8 text")
+		}
+	}
+	return nil
 }
 
 // Drop puts a candidate into the spool, whole or not at all, and returns the
@@ -113,22 +132,38 @@ func readDropped(path string, e fs.DirEntry) (candidates.Candidate, error) {
 	if !e.Type().IsRegular() {
 		return candidates.Candidate{}, errors.New("not a regular file")
 	}
-	info, err := e.Info()
+	data, err := readRegular(path)
 	if err != nil {
 		return candidates.Candidate{}, err
 	}
-	if info.Size() > maxDropped {
-		return candidates.Candidate{}, fmt.Errorf("%d bytes, at most %d", info.Size(), maxDropped)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return candidates.Candidate{}, err
+	if !utf8.Valid(data) {
+		return candidates.Candidate{}, errors.New("not UTF-8 text")
 	}
 	var d Dropped
 	if err := yaml.UnmarshalWithOptions(data, &d, yaml.Strict()); err != nil {
 		return candidates.Candidate{}, fmt.Errorf("%s", strings.SplitN(err.Error(), "\n", 2)[0])
 	}
 	return d.Candidate()
+}
+
+// readRegular reads what was a regular file when the folder was listed. A link
+// or pipe that took its place since is neither followed nor waited for.
+func readRegular(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() > maxDropped:
+		return nil, fmt.Errorf("%d bytes, at most %d", info.Size(), maxDropped)
+	}
+	return io.ReadAll(io.LimitReader(f, maxDropped))
 }
 
 // Undrop takes a candidate out of the spool again.
@@ -157,7 +192,7 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 			}
 			continue
 		}
-		if c.known(s, f.Candidate) {
+		if c.known(s, f.Candidate) || slices.ContainsFunc(out, func(o candidates.Candidate) bool { return same(o, f.Candidate) }) {
 			if err := c.Home.Undrop(f.Name); err != nil {
 				return nil, err
 			}
@@ -171,28 +206,43 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 
 // known says whether the candidate is in this campaign already.
 func (c *Campaign) known(s *loop.State, cand candidates.Candidate) bool {
-	digest := candidates.Digest(cand.Edits)
-	return slices.ContainsFunc(s.Progress, func(p *loop.Progress) bool {
-		return candidates.Digest(p.Candidate.Edits) == digest && p.Candidate.Rationale == cand.Rationale
-	})
+	return slices.ContainsFunc(s.Progress, func(p *loop.Progress) bool { return same(p.Candidate, cand) })
+}
+
+// same says whether two candidates propose the same for the same reason.
+func same(a, b candidates.Candidate) bool {
+	return a.Rationale == b.Rationale && candidates.Digest(a.Edits) == candidates.Digest(b.Edits)
 }
 
 // setAside keeps a file that cannot be read out of the way, under a name that
-// says so.
+// says so and is not taken.
 func (c *Campaign) setAside(f Spooled) error {
 	from := filepath.Join(c.Home.Spool(), f.Name+".yaml")
 	c.Log.Warn("spool file refused", "file", from, "error", f.Err)
-	if err := os.Rename(from, from+".refused"); err != nil {
+	to := from + ".refused"
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		to = fmt.Sprintf("%s.refused-%d", from, n)
+	}
+	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("set spool file aside: %w", err)
 	}
 	return nil
 }
 
-// nextID numbers candidates over all campaigns of the ledger.
+// nextID numbers candidates over all campaigns of the ledger, after the highest
+// number given so far.
 func (c *Campaign) nextID(ahead int) string {
-	n := 0
+	last := 0
 	for _, s := range c.states {
-		n += len(s.Progress)
+		for _, p := range s.Progress {
+			n, err := strconv.Atoi(strings.TrimPrefix(p.Candidate.ID, "c"))
+			if err == nil {
+				last = max(last, n)
+			}
+		}
 	}
-	return fmt.Sprintf("c%03d", n+ahead+1)
+	return fmt.Sprintf("c%03d", last+ahead+1)
 }

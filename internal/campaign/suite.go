@@ -2,11 +2,13 @@ package campaign
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"testing/fstest"
 
 	"loopd/fixtures"
@@ -71,6 +73,27 @@ func OpenSuite(dir string) (Sealed, error) {
 		return Sealed{}, fmt.Errorf("open suite %s: %w", dir, err)
 	}
 	return Sealed{Dir: dir, Frozen: suite, Suite: parsed}, nil
+}
+
+// contents maps the bytes of every sealed file that is no fixture to its name:
+// a plugin that carries one would show a session what it is measured by.
+func (s Sealed) contents() (map[[sha256.Size]byte]string, error) {
+	out := make(map[[sha256.Size]byte]string)
+	if s.Frozen == nil {
+		return out, nil
+	}
+	fsys := s.Frozen.FS()
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(name, "fixtures/") {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if len(data) > 0 {
+			out[sha256.Sum256(data)] = name
+		}
+		return err
+	})
+	return out, err
 }
 
 // Verify compares the directory with what was read from it.

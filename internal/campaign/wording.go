@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"path"
@@ -23,6 +24,7 @@ type Wordings struct {
 	subdir string   // the plugin's place in the repository
 	skip   []string // paths below the plugin that sessions never see
 	note   harness.Note
+	sealed map[[sha256.Size]byte]string // what no session may read, by content
 
 	mu    sync.Mutex
 	trees map[string]harness.Tree
@@ -35,24 +37,42 @@ func (w *Wordings) Tree(commit string) (harness.Tree, error) {
 	if t, ok := w.trees[commit]; ok {
 		return t, nil
 	}
-	files, err := w.repo.Tree(commit)
+	files, err := w.files(commit)
 	if err != nil {
-		return nil, fmt.Errorf("read wording %.12s: %w", commit, err)
+		return nil, err
 	}
 	t := make(harness.Tree)
 	for name, f := range files {
-		below, ok := strings.CutPrefix(name, prefix(w.subdir))
-		if !ok || w.skipped(below) {
+		if w.skipped(name) {
 			continue
 		}
 		mode, err := modeOf(f.Mode)
 		if err != nil {
 			return nil, fmt.Errorf("read wording %.12s: %s: %w", commit, name, err)
 		}
-		t[below] = harness.File{Mode: mode, Data: f.Data}
+		if twin, ok := w.sealed[sha256.Sum256(f.Data)]; ok {
+			return nil, fmt.Errorf("read wording %.12s: %s is the suite's %s, which no session may read", commit, name, twin)
+		}
+		t[name] = harness.File{Mode: mode, Data: f.Data}
 	}
 	w.trees[commit] = t
 	return t, nil
+}
+
+// files returns everything below the plugin's place in a commit, also what
+// sessions never see: a commit made from less would remove it.
+func (w *Wordings) files(commit string) (map[string]gitrepo.File, error) {
+	all, err := w.repo.Tree(commit)
+	if err != nil {
+		return nil, fmt.Errorf("read wording %.12s: %w", commit, err)
+	}
+	out := make(map[string]gitrepo.File)
+	for name, f := range all {
+		if below, ok := strings.CutPrefix(name, prefix(w.subdir)); ok {
+			out[below] = f
+		}
+	}
+	return out, nil
 }
 
 func prefix(dir string) string {
@@ -64,7 +84,7 @@ func prefix(dir string) string {
 
 func (w *Wordings) skipped(name string) bool {
 	for _, s := range w.skip {
-		if harness.MatchPath(s, name) {
+		if name == s || strings.HasPrefix(name, s+"/") {
 			return true
 		}
 	}

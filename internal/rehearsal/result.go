@@ -27,23 +27,12 @@ func (r *run) result(wall time.Duration) (Result, error) {
 		WallSeconds: round(wall.Seconds(), 2), ResidentMB: residentMB(),
 	}
 	r.countTrials(s, &out)
-	for _, p := range r.plan.Candidates {
-		c := Compared{ID: p.ID, Planted: p.Kind, Expected: p.Expected}
-		if d := s.Find(p.ID).Decided; d != nil {
-			c.Verdict, c.Reason, c.Sessions, c.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
-			c.Right = p.Right(d)
-		}
-		if !c.Right {
-			out.Mismatches++
-		}
-		out.Candidates = append(out.Candidates, c)
-	}
+	out.compare(s, r.plan)
 	if s.Ended != nil {
 		out.Outcome, out.GateE = s.Ended.Outcome, s.Ended.EValue
 	}
 	if s.Halted != nil {
 		out.HaltedBy, out.Drift = s.Halted.Reason, s.Halted.Deltas
-		out.Mismatches = 0
 	}
 	if r.drifted {
 		after := verdicts(s) - r.verdicts
@@ -52,6 +41,23 @@ func (r *run) result(wall time.Duration) (Result, error) {
 	now, err := userState(userDir(r.Dir))
 	out.UserUntouched = now == r.UserBefore
 	return out, err
+}
+
+// compare sets every planted candidate beside its verdict. One without a verdict
+// is a mismatch once the campaign has ended.
+func (out *Result) compare(s *loop.State, plan Plan) {
+	for _, p := range plan.Candidates {
+		c := Compared{ID: p.ID, Planted: p.Kind, Expected: p.Expected}
+		d := s.Find(p.ID).Decided
+		if d != nil {
+			c.Verdict, c.Reason, c.Sessions, c.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
+			c.Right = p.Right(d)
+		}
+		if !c.Right && (d != nil || s.Ended != nil) {
+			out.Mismatches++
+		}
+		out.Candidates = append(out.Candidates, c)
+	}
 }
 
 func (r *run) countTrials(s *loop.State, out *Result) {

@@ -51,7 +51,7 @@ func plantedFaults() map[place]fault {
 		{"R1/haiku", 1}:  {name: "overloaded, clears", model: simmodel.FaultOverloaded, class: harness.Valid},
 		{"R2/sonnet", 2}: {name: "hook not delivered", hook: true, class: harness.HookNotDelivered},
 		{"R3/haiku", 3}:  {name: "result missing", model: simmodel.FaultTerminate, class: harness.NoResult},
-		{"W1/sonnet", 4}: {name: "agent crash after init", model: simmodel.FaultCrash, class: harness.NoResult},
+		{"W1/sonnet", 4}: {name: "agent crash after init", model: simmodel.FaultCrash, class: harness.Cancelled},
 	}
 }
 

@@ -139,7 +139,7 @@ func (o *Options) begin(ctx context.Context) error {
 		return err
 	}
 	if entries, err := os.ReadDir(o.Dir); err != nil || len(entries) > 0 {
-		return errors.Join(err, fmt.Errorf("start rehearsal: %s is not empty", o.Dir))
+		return errors.Join(err, &NotEmptyError{Dir: o.Dir})
 	}
 	if err := makeUser(ctx, userDir(o.Dir)); err != nil {
 		return err
@@ -155,6 +155,15 @@ func (o *Options) begin(ctx context.Context) error {
 	}
 	return atomicfile.WriteFile(filepath.Join(o.Dir, "rehearsal.json"), append(data, '\n'), 0o600)
 }
+
+// NotEmptyError says that a rehearsal was to start where something lies already.
+type NotEmptyError struct{ Dir string }
+
+// Error names the directory.
+func (e *NotEmptyError) Error() string { return fmt.Sprintf("start rehearsal: %s is not empty", e.Dir) }
+
+// Hint returns the command that continues what may lie there.
+func (e *NotEmptyError) Hint() string { return "loopd rehearse --resume " + e.Dir }
 
 // Run runs or continues a rehearsal. A halt or an unfinished campaign is not an
 // error: the result says so.
@@ -176,7 +185,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	defer c.Close()
 	r := &run{Options: o, campaign: c, sealed: sealed}
-	if err := r.campaignOver(ctx); err != nil {
+	if err := r.campaignOver(ctx); err != nil && !errors.Is(err, loop.ErrDrained) {
 		return Result{}, err
 	}
 	return r.result(time.Since(began))

@@ -93,7 +93,7 @@ func TestADamagedPluginIsNoEvidence(t *testing.T) {
 		}, harness.HookNotDelivered},
 		"plain text":    {inPlugin(hook, to("#!/bin/sh\ncat \"${0%/*}/session-start-note.md\"\n")), harness.HookNotDelivered},
 		"wrong event":   {inPlugin(hook, swap("SessionStart", "SessionEnd")), harness.HookNotDelivered},
-		"two documents": {inPlugin(hook, to("#!/bin/sh\necho '" + document + "'\necho '" + document + "'\n")), harness.HookNotDelivered},
+		"two documents": {inPlugin(hook, to("#!/bin/sh\necho '"+document+"'\necho '"+document+"'\n")), harness.HookNotDelivered},
 		"another note":  {inPlugin(note, to("[os-adr] Nothing to see here.\n")), harness.HookNotDelivered},
 		"note too long": {inPlugin(note, func(text string) string { return text + strings.Repeat("n", 10_001) }), harness.HookTruncated},
 		"skill cut":     {inPlugin("skills/find-decision/SKILL.md", swap("why something was decided", "it")), harness.NotExposed},

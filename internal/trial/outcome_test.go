@@ -2,7 +2,6 @@ package trial_test
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -43,8 +42,23 @@ type told struct {
 	Exposed  bool
 }
 
+// toldOf leaves the ids of tool calls out: they follow from a random key.
 func toldOf(t harness.Trial) told {
-	return told{t.Class, t.Result, t.Usage, t.NoteVerified, t.Exposed}
+	r := t.Result
+	r.Checks = slices.Clone(r.Checks)
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		c.Evidence, c.NearMisses = withoutIDs(c.Evidence), withoutIDs(c.NearMisses)
+	}
+	return told{t.Class, r, t.Usage, t.NoteVerified, t.Exposed}
+}
+
+func withoutIDs(list []harness.Evidence) []harness.Evidence {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Block = ""
+	}
+	return out
 }
 
 func TestOraclePassesAndNopFailsAloneAndSideBySide(t *testing.T) {
@@ -144,7 +158,7 @@ func (b *bench) wantKept(got harness.Trial) {
 
 // taskWords is how long a run of words of the task must be to be its text and
 // no turn of phrase that a fixture has too.
-const taskWords = 8
+const taskWords = 12
 
 func TestTheTaskIsLookedForInWhatIsKept(t *testing.T) {
 	t.Parallel()
@@ -160,8 +174,7 @@ func TestTheTaskIsLookedForInWhatIsKept(t *testing.T) {
 			t.Errorf("%s: an agent that repeats the task is not seen", name)
 		}
 	}
-	said := strings.Count(strings.Join(strings.Fields(readable(trial.TranscriptFile, files[trial.TranscriptFile])), " "), "You said: ")
-	if said == 0 || !slices.Equal(got.Result.Reasons(), []string{"no_consult", "not_cited"}) {
-		t.Errorf("said %d times, reasons %v: repeating the task must score nothing", said, got.Result.Reasons())
+	if !slices.Equal(got.Result.Reasons(), []string{"no_consult", "not_cited"}) {
+		t.Errorf("reasons: got %v, want that repeating the task scores nothing", got.Result.Reasons())
 	}
 }

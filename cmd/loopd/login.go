@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"loopd/internal/config"
+)
+
+func newLogin(e env) *cobra.Command {
+	return &cobra.Command{
+		Use: "login", Short: "store the credential that sessions are paid with", Args: noArgs,
+		Long: "  claude setup-token | loopd login\n  loopd login < key.txt\n\nReads an API key or a token of \"claude setup-token\" from standard input and\nstores it for this user alone, because cron, systemd and launchd do not see a\nshell's environment. ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN come first.",
+		RunE: func(*cobra.Command, []string) error { return runLogin(e) },
+	}
+}
+
+func runLogin(e env) error {
+	line, err := readSecret(e)
+	if err != nil {
+		return &codedError{exitUsage, fmt.Errorf("read credential: %w", err), "loopd login < FILE"}
+	}
+	c, err := config.NewCredential(line, "standard input")
+	if err != nil {
+		return &codedError{exitUsage, err, "loopd login < FILE"}
+	}
+	path, err := config.CredentialFile(e.getenv)
+	if err != nil {
+		return &codedError{exitUsage, err, ""}
+	}
+	if err := config.SaveCredential(path, c); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.stdout, "stored the %s in %s\n\nNext: loopd doctor\n", c.Kind, path)
+	return err
+}
+
+// readSecret reads one line, without echo where it is typed.
+func readSecret(e env) (string, error) {
+	if f, ok := e.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(e.stderr, "loopd: key or token (not shown): ")
+		data, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(e.stderr)
+		return string(data), err
+	}
+	line, err := bufio.NewReader(io.LimitReader(e.stdin, 1<<16)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return line, err
+}

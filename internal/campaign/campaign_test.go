@@ -1,0 +1,225 @@
+package campaign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/harness"
+	"loopd/internal/ledger"
+	"loopd/loop"
+	"loopd/report"
+)
+
+// whole runs a campaign over one wording that helps, one that builds on it, and
+// one that is off the surface.
+func (n *night) whole() *Campaign {
+	n.t.Helper()
+	c := n.open()
+	n.begin(c)
+	n.drop(sentence(n.t, better))
+	n.run(c)
+	return c
+}
+
+// verdicts lists what became of each candidate.
+func verdicts(s *loop.State) []string {
+	var out []string
+	for _, p := range s.Progress {
+		text := p.Candidate.ID + " waiting"
+		if p.Decided != nil {
+			text = fmt.Sprintf("%s %s %s", p.Candidate.ID, p.Decided.Verdict, p.Decided.Reason)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func TestACampaignLeavesBranchesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.whole()
+	s := c.Current()
+	if got := verdicts(s); s.Ended == nil || len(got) != 1 || got[0] != "c001 keep " {
+		t.Fatalf("got %v, ended %+v, want c001 kept", got, s.Ended)
+	}
+	if _, err := Open(t.Context(), n.options()); err == nil {
+		t.Error("a second opener got in")
+	} else if locked, ok := errors.AsType[*ledger.LockedError](err); !ok || locked.PID != os.Getpid() {
+		t.Errorf("second opener: got %v, want the lock of this process", err)
+	}
+	n.close(c)
+	p := s.Progress[0]
+	if got := strings.TrimSpace(n.git("rev-parse", p.Ref)); got != p.Commit {
+		t.Errorf("branch: got %s, want %s", got, p.Commit)
+	}
+	if got := n.git("diff", "--name-only", p.Commit+"^", p.Commit); got != findSkill+"\n" {
+		t.Errorf("the commit changes %q", got)
+	}
+	if got := n.git("diff", "--raw", "--abbrev=1", p.Commit+"^", p.Commit); !strings.HasPrefix(got, ":100644 100644 ") {
+		t.Errorf("the commit changes a mode: %q", got)
+	}
+	if diff := cmp.Diff(n.before, n.user()); diff != "" {
+		t.Errorf("the user's repository changed: %s", diff)
+	}
+}
+
+func TestReplayGivesTheSameState(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.whole()
+	n.close(c)
+	again := n.open()
+	defer again.Close()
+	one, two := report.Build(c.Current()), report.Build(again.Current())
+	if diff := cmp.Diff(jsonOf(t, one), jsonOf(t, two)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(string(report.Results(c.states...)), string(report.Results(again.states...))); diff != "" {
+		t.Error(diff)
+	}
+	if stale, err := again.Stale(); err != nil || len(stale) > 0 {
+		t.Errorf("projections behind the ledger: %v, %v", stale, err)
+	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestBeginRefusesAnotherInstrument(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	n.begin(c)
+	n.close(c)
+
+	o := n.options()
+	o.AgentSHA = "another"
+	other, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = other.Begin(t.Context(), settings(), nil, nil)
+	if wrong, ok := errors.AsType[*InstrumentError](err); !ok || wrong.Want == wrong.Got || wrong.Hint() == "" {
+		t.Errorf("another agent: got %v", err)
+	}
+	n.close(other)
+
+	o = n.options()
+	o.Sealed = resealed(t)
+	other, err = Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Begin(t.Context(), settings(), nil, nil); err == nil || !strings.Contains(err.Error(), "it began with the seal "+n.sealed.Frozen.Digest().Short()) {
+		t.Errorf("another seal: got %v", err)
+	}
+	n.close(other)
+
+	same := n.open()
+	defer same.Close()
+	n.begin(same)
+	if len(same.states) != 1 {
+		t.Errorf("campaigns: got %d, want the one under way", len(same.states))
+	}
+}
+
+// resealed is the bundled suite with another rubric.
+func resealed(t *testing.T) Sealed {
+	t.Helper()
+	h := Home{Dir: t.TempDir()}
+	if err := WriteBundled(h.Suite()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(h.Suite(), "rubric.md")
+	if err := os.WriteFile(file, []byte("Answer NO.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return sealDir(t, h.Suite())
+}
+
+func TestBeginContinuesAPausedCampaign(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	n.begin(c)
+	if err := c.record(t.Context(), loop.Paused{Reason: "limit"}); err != nil {
+		t.Fatal(err)
+	}
+	n.close(c)
+	c = n.open()
+	defer c.Close()
+	n.begin(c)
+	if s := c.Current(); s.Paused != nil || len(c.states) != 1 {
+		t.Errorf("got paused %v in %d campaigns", s.Paused, len(c.states))
+	}
+}
+
+func TestIDsContinueAndLeftoversAreQueuedAgain(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.whole()
+	first := c.Current()
+	n.close(c)
+
+	c = n.open()
+	n.begin(c)
+	for _, text := range []string{"It is quick.", "It is small."} {
+		cand, err := sentence(t, text).Candidate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cand.ID = c.nextID(0)
+		if err := c.Queue(t.Context(), cand); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.close(c)
+	if err := EndUnderWay(t.Context(), n.home, "the suite changed", n.clock.Now, nil); err != nil {
+		t.Fatal(err)
+	}
+	c = n.open()
+	defer c.Close()
+	n.begin(c)
+	want := []string{"c002 waiting", "c003 waiting"}
+	if diff := cmp.Diff(want, verdicts(c.Current())); diff != "" {
+		t.Error(diff)
+	}
+	if got := c.nextID(0); got != "c004" {
+		t.Errorf("next id: got %s, want c004", got)
+	}
+	names := map[string]bool{}
+	for _, s := range c.states {
+		names[s.Started.Campaign] = true
+	}
+	if len(names) != 3 || first.Started.Start != c.Current().Started.Start {
+		t.Errorf("campaigns: got %v", names)
+	}
+	if s := c.states[1]; s.Ended == nil || s.Ended.Outcome != loop.NoChange || s.Ended.Why != "the suite changed" {
+		t.Errorf("second campaign: ended %+v", s.Ended)
+	}
+}
+
+func TestBadSettingsOpenNothing(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	set := settings()
+	set.Budget = 1
+	if err := c.Begin(t.Context(), set, []harness.Cell{{Scenario: "R1", Tier: "haiku"}}, nil); err == nil || c.Current() != nil {
+		t.Errorf("got %v and campaign %v", err, c.Current())
+	}
+}

@@ -1,0 +1,269 @@
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/loop"
+	"loopd/plugins"
+)
+
+// night is a user's repository, a state directory and a sealed suite, with
+// sessions that are drawn instead of run.
+type night struct {
+	t      *testing.T
+	root   string // of the user's repository
+	plugin string
+	home   Home
+	sealed Sealed
+	log    bytes.Buffer
+	clock  *clock
+	before map[string]string // the user's repository
+}
+
+// clock goes on by a second at every look, so that times repeat.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(time.Second)
+	return c.now
+}
+
+// newNight makes the repository with the bundled plugin in a subdirectory,
+// committed, with a staged, a changed and an unknown file beside.
+func newNight(t *testing.T, subdir string) *night {
+	t.Helper()
+	n := &night{t: t, root: filepath.Join(t.TempDir(), "user"), clock: &clock{now: time.Now().Truncate(time.Second)}}
+	n.plugin = filepath.Join(n.root, subdir)
+	if err := os.MkdirAll(filepath.Dir(n.plugin), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	bundled, err := fs.Sub(plugins.FS(), "os-adr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := frozen.Materialise(bundled, func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }, n.plugin); err != nil {
+		t.Fatal(err)
+	}
+	n.home = Home{Dir: filepath.Join(t.TempDir(), "state")}
+	if err := n.home.Make(); err != nil {
+		t.Fatal(err)
+	}
+	if n.sealed, err = n.home.OpenBundled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n.git("init", "--quiet", "--initial-branch=main")
+	n.put("README.md", "Ours.\n")
+	n.commit()
+	return n
+}
+
+// commit commits everything, leaves the worktree busy and remembers it.
+func (n *night) commit() {
+	n.t.Helper()
+	n.git("add", "--all")
+	n.git("commit", "--quiet", "--message", "wording 1")
+	n.put("staged.txt", "staged\n")
+	n.git("add", "staged.txt")
+	n.put("README.md", "Ours, changed.\n")
+	n.put("unknown.txt", "unknown\n")
+	n.before = n.user()
+}
+
+func (n *night) put(name, text string) {
+	n.t.Helper()
+	file := filepath.Join(n.root, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// git runs git in the user's repository.
+func (n *night) git(args ...string) string {
+	n.t.Helper()
+	return n.gitIn(n.root, args...)
+}
+
+func (n *night) gitIn(dir string, args ...string) string {
+	n.t.Helper()
+	cmd := exec.CommandContext(n.t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_AUTHOR_NAME=author", "GIT_AUTHOR_EMAIL=author@localhost", "GIT_COMMITTER_NAME=author", "GIT_COMMITTER_EMAIL=author@localhost",
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		n.t.Fatalf("git %s: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// user is everything in the user's repository that must stay as it is: all but
+// objects and the branches that are loopd's.
+func (n *night) user() map[string]string {
+	n.t.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(n.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(n.root, path)
+		if err != nil {
+			return err
+		}
+		if rel == filepath.FromSlash(".git/objects") || rel == filepath.FromSlash(".git/refs/heads/loopd") {
+			return filepath.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text := info.Mode().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += "\n" + string(data)
+		}
+		out[rel] = text
+		return nil
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return out
+}
+
+func (n *night) options() Options {
+	return Options{
+		Home: n.home, Plugin: n.plugin, Sealed: n.sealed, AgentName: "agent 1", AgentSHA: "sha", Credential: "simulated", Simulated: true,
+		Now: n.clock.Now, Log: slog.New(slog.NewTextHandler(&n.log, nil)),
+	}
+}
+
+func (n *night) open() *Campaign {
+	n.t.Helper()
+	c, err := Open(n.t.Context(), n.options())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return c
+}
+
+func (n *night) close(c *Campaign) {
+	n.t.Helper()
+	if err := c.Close(); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// settings are a small campaign: two cells, a guard, room for a few candidates.
+func settings() loop.Settings {
+	set := loop.DefaultSettings(160)
+	set.MaxCandidates = 4
+	return set
+}
+
+func (n *night) begin(c *Campaign) {
+	n.t.Helper()
+	cells := []harness.Cell{{Scenario: "R1", Tier: "sonnet"}, {Scenario: "W1", Tier: "haiku"}}
+	guards := []harness.Cell{{Scenario: "N1", Tier: "haiku"}}
+	if err := c.Begin(n.t.Context(), settings(), cells, guards); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// run drives the campaign as far as it goes.
+func (n *night) run(c *Campaign) {
+	n.t.Helper()
+	if err := c.Run(n.t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1}); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// better is the sentence that makes the drawn sessions pass.
+const better = "Run it first whenever a change touches settled behaviour."
+
+// drawn stands for sessions: a wording with the better sentence nearly always
+// passes, any other rarely.
+type drawn struct{ c *Campaign }
+
+var _ loop.Executor = drawn{}
+
+// Run draws the outcome of a spec.
+func (d drawn) Run(_ context.Context, spec harness.Spec) (harness.Trial, error) {
+	tree, err := d.c.Wordings.Tree(spec.Slot.Wording)
+	if err != nil {
+		return harness.Trial{}, err
+	}
+	rate := .1
+	for _, f := range tree {
+		if strings.Contains(string(f.Data), better) {
+			rate = .95
+		}
+	}
+	if spec.Slot.Cell.Scenario == "N1" {
+		rate = 1
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", spec.Slot.Cell, spec.Slot.Rep))
+	outcome := harness.Fail
+	if float64(binary.BigEndian.Uint64(sum[:8])>>11)/(1<<53) < rate {
+		outcome = harness.Pass
+	}
+	return harness.Trial{
+		ID: spec.TrialID(), Spec: spec, Class: harness.Valid, Instrument: d.c.instrument(), Started: d.c.Now().UTC(),
+		Result: harness.Result{
+			Kind: harness.Unprompted, Case: spec.Slot.Cell.Scenario, Outcome: outcome,
+			Checks: []harness.Check{{Name: harness.AxisA, Outcome: outcome}, {Name: harness.AxisB, Outcome: outcome}},
+		},
+	}, nil
+}
+
+const findSkill = "skills/find-decision/SKILL.md"
+
+// anchor is where sentences are put in the bundled find-decision skill.
+const anchor = "about why something was decided."
+
+// sentence is a candidate that adds one sentence to the skill.
+func sentence(t *testing.T, text string) Dropped {
+	t.Helper()
+	patch := `--- a/` + findSkill + `
++++ b/` + findSkill + `
+@@ -3 +3 @@
+-description: Searches the architecture decision records of a project. Use for questions about why something was decided.
++description: Searches the architecture decision records of a project. Use for questions ` + anchor + " " + text + "\n"
+	return Dropped{Patch: patch, Rationale: "try: " + text}
+}
+
+func (n *night) drop(d Dropped) string {
+	n.t.Helper()
+	name, err := n.home.Drop(d)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,159 @@
+// Package doctor looks at the machine and the plugin and says, row by row,
+// whether a campaign can run and what to type where it cannot.
+//
+// It mends nothing, spends nothing and contacts nothing. A check is a function
+// that returns one row; a row that is not ok carries the command or the edit
+// that helps.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Health is how a check came out.
+type Health string
+
+// The ways a check can come out. Only Bad keeps a campaign from starting.
+const (
+	Good Health = "ok"
+	Odd  Health = "warning"
+	Bad  Health = "bad"
+)
+
+// Row is one check.
+type Row struct {
+	Name   string `json:"name"`
+	Health Health `json:"health"`
+	Detail string `json:"detail"`
+	Fix    string `json:"fix,omitempty"` // a command to type
+}
+
+// Check makes one row.
+type Check func(ctx context.Context) Row
+
+// Examine runs the checks in order.
+func Examine(ctx context.Context, checks ...Check) []Row {
+	rows := make([]Row, len(checks))
+	for i, c := range checks {
+		rows[i] = c(ctx)
+	}
+	return rows
+}
+
+// Worst is the worst health of the rows.
+func Worst(rows []Row) Health {
+	worst := Good
+	for _, r := range rows {
+		if r.Health == Bad || r.Health == Odd && worst == Good {
+			worst = r.Health
+		}
+	}
+	return worst
+}
+
+// Git checks that git is there: it publishes the branches.
+func Git(ctx context.Context) Row {
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		return Row{"git", Bad, "git does not run: " + err.Error(), "apt-get install git"}
+	}
+	return Row{Name: "git", Health: Good, Detail: strings.TrimSpace(strings.TrimPrefix(string(out), "git version "))}
+}
+
+// Agent checks that the agent CLI runs, by a function that finds and asks it.
+func Agent(version func(ctx context.Context) (path, version string, err error)) Check {
+	return func(ctx context.Context) Row {
+		path, v, err := version(ctx)
+		if err != nil {
+			return Row{"agent CLI", Bad, err.Error(), "npm install -g @anthropic-ai/claude-code"}
+		}
+		return Row{Name: "agent CLI", Health: Good, Detail: v + " at " + path}
+	}
+}
+
+// Managed checks that no managed settings of the machine reach into sessions.
+func Managed(path string) Check {
+	return func(context.Context) Row {
+		_, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return Row{Name: "managed settings", Health: Good, Detail: "none"}
+		}
+		return Row{"managed settings", Bad, path + " would be read by every session", "move " + path + " away while loopd runs"}
+	}
+}
+
+// Root says who sessions run as.
+func Root(uid, sessionUser int) Check {
+	return func(context.Context) Row {
+		if uid != 0 {
+			return Row{Name: "user", Health: Good, Detail: fmt.Sprintf("uid %d", uid)}
+		}
+		return Row{Name: "user", Health: Odd, Detail: fmt.Sprintf("loopd is root; sessions run as uid %d", sessionUser), Fix: "run loopd as an ordinary user"}
+	}
+}
+
+// Isolation says which rung a session gets, by a function that tries it.
+func Isolation(probe func(ctx context.Context) (rung string, err error), fix func(error) string) Check {
+	return func(ctx context.Context) Row {
+		rung, err := probe(ctx)
+		if err != nil {
+			return Row{"isolation", Bad, err.Error(), fix(err)}
+		}
+		return Row{Name: "isolation", Health: Good, Detail: rung}
+	}
+}
+
+// Graphify says whether the code graph of a scenario can be built.
+func Graphify(ctx context.Context) Row {
+	path, err := exec.LookPath("graphify")
+	if err != nil {
+		return Row{"graphify", Odd, "not on the PATH: scenarios with a code graph are not run", "pip install graphifyy==0.8.28"}
+	}
+	return Row{Name: "graphify", Health: Good, Detail: path}
+}
+
+// enough is the disk space a campaign should find.
+const enough = 2 << 30
+
+// Disk checks the space where attempts are kept, by a function that measures.
+func Disk(dir string, free func(dir string) (uint64, error)) Check {
+	return func(context.Context) Row {
+		at := existing(dir)
+		n, err := free(at)
+		switch {
+		case err != nil:
+			return Row{"disk", Bad, fmt.Sprintf("%s: %v", at, err), "df -h " + at}
+		case n < enough:
+			return Row{"disk", Bad, fmt.Sprintf("%d MiB free at %s, want %d", n>>20, at, enough>>20), "loopd prune --older 30d"}
+		}
+		return Row{Name: "disk", Health: Good, Detail: fmt.Sprintf("%d GiB free at %s", n>>30, at)}
+	}
+}
+
+// existing is the nearest directory above that is there.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Simple is a check whose answer is whether a function works.
+func Simple(name, fix string, health Health, f func(ctx context.Context) (detail string, err error)) Check {
+	return func(ctx context.Context) Row {
+		detail, err := f(ctx)
+		if err != nil {
+			return Row{name, health, err.Error(), fix}
+		}
+		return Row{Name: name, Health: Good, Detail: detail}
+	}
+}

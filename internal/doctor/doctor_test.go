@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every defect gives its row, bad or odd, with a command; without it the row is
+// ok and has none.
+func TestEachDefectHasItsFix(t *testing.T) {
+	dir := t.TempDir()
+	managed := filepath.Join(dir, "managed-settings.json")
+	if err := os.WriteFile(managed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("user namespaces are refused")
+	for name, tc := range map[string]struct {
+		good, bad Check
+		want      Health
+	}{
+		"agent": {
+			Agent(func(context.Context) (string, string, error) { return "/usr/bin/claude", "2.1.332", nil }),
+			Agent(func(context.Context) (string, string, error) { return "", "", boom }), Bad,
+		},
+		"managed": {Managed(filepath.Join(dir, "none.json")), Managed(managed), Bad},
+		"root":    {Root(1000, 1000), Root(0, 65534), Odd},
+		"isolation": {
+			Isolation(func(context.Context) (string, error) { return "bwrap", nil }, func(error) string { return "x" }),
+			Isolation(func(context.Context) (string, error) { return "", boom }, func(error) string { return "apt-get install bubblewrap" }), Bad,
+		},
+		"disk": {
+			Disk(dir, func(string) (uint64, error) { return 50 << 30, nil }), Disk(dir, func(string) (uint64, error) { return 1 << 20, nil }), Bad,
+		},
+		"disk unreadable": {
+			Disk(dir, func(string) (uint64, error) { return 50 << 30, nil }), Disk(dir, func(string) (uint64, error) { return 0, boom }), Bad,
+		},
+		"simple": {
+			Simple("seal", "loopd freeze", Bad, func(context.Context) (string, error) { return "holds", nil }),
+			Simple("seal", "loopd freeze", Bad, func(context.Context) (string, error) { return "", boom }), Bad,
+		},
+	} {
+		good, bad := tc.good(t.Context()), tc.bad(t.Context())
+		if good.Health != Good || good.Fix != "" || good.Detail == "" {
+			t.Errorf("%s: sound, but %+v", name, good)
+		}
+		if bad.Health != tc.want || bad.Fix == "" || bad.Detail == "" {
+			t.Errorf("%s: defect, but %+v", name, bad)
+		}
+	}
+}
+
+func TestProgramsHiddenFromThePath(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if r := Git(t.Context()); r.Health != Bad || r.Fix == "" {
+		t.Errorf("git hidden: %+v", r)
+	}
+	if r := Graphify(t.Context()); r.Health != Odd || !strings.Contains(r.Fix, "graphify") {
+		t.Errorf("graphify hidden: %+v", r)
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for _, tc := range []struct {
+		rows []Row
+		want Health
+	}{
+		{nil, Good}, {[]Row{{Health: Good}}, Good}, {[]Row{{Health: Odd}, {Health: Good}}, Odd}, {[]Row{{Health: Odd}, {Health: Bad}, {Health: Odd}}, Bad},
+	} {
+		if got := Worst(tc.rows); got != tc.want {
+			t.Errorf("%v: got %s, want %s", tc.rows, got, tc.want)
+		}
+	}
+}
+
+func TestDiskLooksAtTheNearestDirectory(t *testing.T) {
+	dir := t.TempDir()
+	asked := ""
+	Disk(filepath.Join(dir, "a", "b"), func(at string) (uint64, error) { asked = at; return 50 << 30, nil })(t.Context())
+	if asked != dir {
+		t.Errorf("looked at %s, want %s", asked, dir)
+	}
+}

@@ -1,0 +1,80 @@
+package rehearsal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"loopd/internal/agent"
+	"loopd/internal/standin"
+)
+
+// The names under which the test binary is something else.
+const (
+	asAgent = "claude"
+	asChild = "rehearse"
+)
+
+// TestMain makes the test binary the stand-in agent, or a process that
+// rehearses and can be killed.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case asAgent:
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		dir, err := os.Getwd()
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(standin.Main(ctx, os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
+	case asChild:
+		os.Exit(child(os.Args[1]))
+	}
+	os.Exit(m.Run())
+}
+
+// child runs the rehearsal described on its command line and prints the result.
+func child(described string) int {
+	var c struct {
+		Setup
+		Dir    string
+		Resume bool
+	}
+	if err := json.Unmarshal([]byte(described), &c); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	o := options(c.Setup, c.Dir)
+	o.Resume = c.Resume
+	res, err := Run(context.Background(), o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(res); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// options run a rehearsal through the stand-in.
+func options(s Setup, dir string) Options {
+	o := Options{
+		Setup: s, Dir: dir, Parallel: 2, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Binary: agent.Binary{Path: "/proc/self/exe", Version: standin.CLIVersion, SHA256: "standin"},
+	}
+	if os.Geteuid() == 0 {
+		o.UID, o.GID = nobody, nobody
+	}
+	return o
+}
+
+// nobody is who sessions run as when the tests are root.
+const nobody = 65534

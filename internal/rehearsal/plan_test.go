@@ -1,0 +1,198 @@
+package rehearsal
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"loopd/candidates"
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/campaign"
+	"loopd/loop"
+	"loopd/plugins"
+)
+
+func bundledSuite(t *testing.T) harness.Suite {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "suite")
+	if err := campaign.WriteBundled(dir); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := frozen.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite, err := harness.ParseSuite(loaded.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return suite
+}
+
+func wholePlan(t *testing.T) Plan {
+	suite := bundledSuite(t)
+	return NewPlan(suite.Cells(harness.Objective), suite.Cells(harness.Guard), 0)
+}
+
+// startFiles is the bundled plugin, which every rehearsal starts with.
+func startFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := make(map[string][]byte)
+	root, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		out[name], err = fs.ReadFile(root, name)
+		return err
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("got %d files, %v", len(out), err)
+	}
+	return out
+}
+
+func surfaceText(files map[string][]byte) string {
+	var b strings.Builder
+	for _, p := range candidates.NewSurface(files, notePath).Paths {
+		b.Write(files[p])
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func meanRate(p Plan, text string) float64 {
+	sum := 0.0
+	for _, c := range p.Wording.Objective {
+		sum += p.Wording.Rate(c, text)
+	}
+	return sum / float64(len(p.Wording.Objective))
+}
+
+func TestPlanKinds(t *testing.T) {
+	t.Parallel()
+	got := make(map[Kind]int)
+	free := 0
+	for i, p := range wholePlan(t).Candidates {
+		got[p.Kind]++
+		if p.FreeOfCost {
+			free++
+		}
+		if want := fmt.Sprintf("c%03d", i+1); p.ID != want {
+			t.Errorf("candidate %d: got id %s, want %s", i, p.ID, want)
+		}
+	}
+	for kind, want := range map[Kind]int{Null: 6, Harmful: 2, Large: 2, OffSurface: 1, LongNote: 1, Duplicate: 1, NoOp: 1} {
+		if got[kind] != want {
+			t.Errorf("%s: got %d, want %d", kind, got[kind], want)
+		}
+	}
+	if free != 4 {
+		t.Errorf("free of cost: got %d, want 4", free)
+	}
+}
+
+// TestPlanShifts walks the queue as if every verdict were right: each candidate
+// is put on the real champion's files, and the true means are compared.
+func TestPlanShifts(t *testing.T) {
+	t.Parallel()
+	plan := wholePlan(t)
+	champion := startFiles(t)
+	surface := candidates.NewSurface(champion, notePath)
+	for _, p := range plan.Candidates {
+		if p.FreeOfCost {
+			continue
+		}
+		next, err := surface.Apply(champion, p.edits)
+		if err != nil {
+			t.Fatalf("%s: %v", p.ID, err)
+		}
+		got := meanRate(plan, surfaceText(next)) - meanRate(plan, surfaceText(champion))
+		want := map[Kind]float64{Null: 0, Harmful: -.10, Large: .30}[p.Kind]
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s %s: got a shift of the mean of %v, want %v", p.ID, p.Kind, got, want)
+		}
+		if p.Kind == Large {
+			champion = next
+		}
+	}
+	if mean := meanRate(plan, surfaceText(champion)); mean > 1 {
+		t.Errorf("got a mean of %v at the end, want room for two large ones", mean)
+	}
+}
+
+// TestPlanRates: no true rate is cut off at 0 or 1, or the shift would not be
+// what it says.
+func TestPlanRates(t *testing.T) {
+	t.Parallel()
+	plan := wholePlan(t)
+	var all []string
+	for _, e := range plan.Wording.Effects {
+		all = append(all, e.Phrase)
+	}
+	for _, text := range []string{"", strings.Join(all, "\n")} {
+		for cell := range plan.Wording.Base {
+			if r := plan.Wording.Rate(cell, text); r <= 0 || r >= 1 {
+				t.Errorf("%s: got a rate of %v, want one within (0,1)", cell, r)
+			}
+		}
+	}
+	if start := meanRate(plan, surfaceText(startFiles(t))); start > .4 {
+		t.Errorf("got a mean of %v at the start, want at most .4", start)
+	}
+}
+
+func TestFirstOf(t *testing.T) {
+	t.Parallel()
+	suite := bundledSuite(t)
+	cells, guards := suite.Cells(harness.Objective), suite.Cells(harness.Guard)
+	for n, want := range map[int][]Kind{
+		1: {Large},
+		2: {Null, Large},
+		7: {Null, Duplicate, Harmful, Large, OffSurface, NoOp, LongNote},
+	} {
+		var got []Kind
+		for _, p := range NewPlan(cells, guards, n).Candidates {
+			got = append(got, p.Kind)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("first %d: got %v, want %v", n, got, want)
+		}
+	}
+	if got := len(NewPlan(cells, guards, 99).Candidates); got != 14 {
+		t.Errorf("first 99: got %d, want 14", got)
+	}
+}
+
+func TestRight(t *testing.T) {
+	t.Parallel()
+	e := 1.5
+	lint := loop.Decided{Verdict: loop.Reject, Reason: loop.ByLint}
+	futile := loop.Decided{Verdict: loop.Reject, Reason: loop.ByFutility, Sessions: 9, EValue: &e}
+	keep := loop.Decided{Verdict: loop.Keep, Sessions: 9, EValue: &e}
+	parked := loop.Decided{Verdict: loop.Inconclusive, Reason: loop.ByBudget, Sessions: 9, EValue: &e}
+	costly, numbered := lint, lint
+	costly.Sessions, numbered.EValue = 1, &e
+	for _, p := range wholePlan(t).Candidates {
+		right := map[*loop.Decided]bool{
+			nil: false, &lint: p.Kind != Large, &futile: p.Kind == Null || p.Kind == Harmful, &keep: p.Kind == Large,
+			&parked: p.Kind == Null || p.Kind == Harmful, {Verdict: loop.Broken}: false,
+		}
+		if p.FreeOfCost {
+			right[&costly], right[&numbered] = false, false
+		}
+		for d, want := range right {
+			if got := p.Right(d); got != want {
+				t.Errorf("%s %s: Right(%+v): got %v, want %v", p.ID, p.Kind, d, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,429 @@
+package rehearsal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/harness"
+	"loopd/internal/agent"
+	"loopd/internal/campaign"
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+// small is a rehearsal with one candidate of each kind and a budget that just
+// does for it.
+func small() Setup { return Setup{Seed: 1, Agent: StandIn, Candidates: 7, Sessions: 200} }
+
+// openTemp makes a directory that every user may pass through.
+func openTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rehearsal-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// command is the rehearsal as a process of its own, with its own directory for
+// temporary files.
+func command(ctx context.Context, t *testing.T, s Setup, root string, resume bool) *exec.Cmd {
+	t.Helper()
+	described, err := json.Marshal(map[string]any{
+		"seed": s.Seed, "agent": s.Agent, "candidates": s.Candidates, "sessions": s.Sessions, "Dir": filepath.Join(root, "work"), "Resume": resume,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", string(described))
+	cmd.Args[0] = asChild
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(root, "tmp"))
+	cmd.Stderr = &bytes.Buffer{}
+	if err := os.MkdirAll(filepath.Join(root, "tmp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// verdict is what must come out the same whenever the same rehearsal is run.
+type verdict struct {
+	ID       string
+	Verdict  loop.Verdict
+	Reason   loop.Reason
+	Sessions int
+	EValue   *float64
+}
+
+func verdictsOf(r Result) []verdict {
+	var out []verdict
+	for _, c := range r.Candidates {
+		out = append(out, verdict{c.ID, c.Verdict, c.Reason, c.Sessions, c.EValue})
+	}
+	return out
+}
+
+// whole is one undisturbed rehearsal, looked at by several tests.
+type whole struct {
+	result Result
+	state  *loop.State
+	plan   Plan
+	rows   map[string][]string
+	err    error
+}
+
+// undisturbed runs it once for all tests of the package.
+var undisturbed = sync.OnceValue(func() whole {
+	dir, err := os.MkdirTemp("", "rehearsal-test-")
+	if err != nil {
+		return whole{err: err}
+	}
+	defer os.RemoveAll(dir)
+	work := filepath.Join(dir, "work")
+	var w whole
+	if w.result, w.err = Run(context.Background(), options(small(), work)); w.err != nil {
+		return w
+	}
+	w.rows, w.err = rows(home(work).Results())
+	if w.err != nil {
+		return w
+	}
+	l, err := ledger.OpenReadOnly(home(work).Dir)
+	if err != nil {
+		return whole{err: err}
+	}
+	defer l.Close()
+	states, err := campaign.Replay(context.Background(), l)
+	if err != nil {
+		return whole{err: err}
+	}
+	w.state = states[0]
+	w.plan = NewPlan(w.state.Started.Objective, w.state.Started.Guards, small().Candidates)
+	return w
+})
+
+// rows reads results.tsv: the columns that identify a row, by trial id.
+func rows(path string) (map[string][]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]string)
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for _, line := range lines[1:] {
+		f := strings.Split(line, "\t")
+		out[f[8]] = append(out[f[8]], strings.Join(f[:8], " "))
+	}
+	return out, nil
+}
+
+func TestRehearsal(t *testing.T) {
+	w := undisturbed()
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	r := w.result
+	if r.Mismatches != 0 || len(r.Candidates) != small().Candidates {
+		t.Errorf("got %d mismatches in %d candidates, want none in %d: %+v", r.Mismatches, len(r.Candidates), small().Candidates, r.Candidates)
+	}
+	if !r.Simulated || r.Outcome == "" || r.Sessions < 60 || r.Sessions > small().Sessions {
+		t.Errorf("got simulated %v, outcome %q, %d sessions", r.Simulated, r.Outcome, r.Sessions)
+	}
+	if r.VerifiedNotes != r.ExpectNote || r.ExpectNote != r.Valid || r.Exposed != r.Valid || r.Valid == 0 {
+		t.Errorf("got %d notes verified and %d expected, %d exposed, in %d valid sessions; want all the same", r.VerifiedNotes, r.ExpectNote, r.Exposed, r.Valid)
+	}
+	if r.Orphans != 0 || !r.UserUntouched {
+		t.Errorf("got %d orphans, user's repository untouched %v", r.Orphans, r.UserUntouched)
+	}
+	if len(w.rows) != r.Sessions {
+		t.Errorf("got %d rows in results.tsv, want %d", len(w.rows), r.Sessions)
+	}
+	for id, same := range w.rows {
+		if len(same) != 1 {
+			t.Errorf("trial %s: got %d rows, want 1", id, len(same))
+		}
+	}
+}
+
+// TestPlantedFaults wants each fault to show as its class, once, and the slot
+// to be run again.
+func TestPlantedFaults(t *testing.T) {
+	w := undisturbed()
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	attempts := make(map[place][]harness.Class)
+	for _, run := range w.state.Trials {
+		if sl := run.Spec.Slot; sl.Wording == w.state.Started.Start {
+			at := place{sl.Cell.String(), sl.Rep}
+			attempts[at] = append(attempts[at], run.Class)
+		}
+	}
+	invalid := 0
+	for at, f := range plantedFaults() {
+		want := []harness.Class{f.class}
+		if f.class != harness.Valid {
+			want = append(want, harness.Valid)
+			invalid++
+		}
+		if got := attempts[at]; !slices.Equal(got, want) {
+			t.Errorf("%s: got attempts %v, want %v", f.name, got, want)
+		}
+	}
+	total := 0
+	for _, n := range w.result.Invalid {
+		total += n
+	}
+	if total != invalid || w.result.Sessions-w.result.Valid != invalid {
+		t.Errorf("got %d invalid (%v), want the %d planted", total, w.result.Invalid, invalid)
+	}
+}
+
+// TestCompareFindsDamage changes one verdict at a time.
+func TestCompareFindsDamage(t *testing.T) {
+	w := undisturbed()
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	mismatches := func() int {
+		var out Result
+		out.compare(w.state, w.plan)
+		return out.Mismatches
+	}
+	if got := mismatches(); got != 0 {
+		t.Fatalf("got %d mismatches before any damage", got)
+	}
+	for _, p := range w.state.Progress {
+		good := p.Decided
+		damaged := []*loop.Decided{nil, {Candidate: good.Candidate, Verdict: loop.Broken, Reason: good.Reason}}
+		if good.Verdict == loop.Keep {
+			damaged = append(damaged, &loop.Decided{Verdict: loop.Reject, Reason: loop.ByFutility, Sessions: good.Sessions, EValue: good.EValue})
+		} else {
+			damaged = append(damaged, &loop.Decided{Verdict: loop.Keep, Sessions: good.Sessions, EValue: good.EValue})
+		}
+		for i, d := range damaged {
+			p.Decided = d
+			if got := mismatches(); got != 1 {
+				t.Errorf("%s, damage %d: got %d mismatches, want 1", p.Candidate.ID, i, got)
+			}
+		}
+		p.Decided = good
+	}
+}
+
+func TestDrift(t *testing.T) {
+	s := small()
+	s.Fault = FrozenDrift
+	dir := filepath.Join(openTemp(t), "work")
+	r, err := Run(t.Context(), options(s, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.HaltedBy != string(harness.DriftedSeal) || r.Outcome != "" {
+		t.Errorf("got halted by %q, outcome %q", r.HaltedBy, r.Outcome)
+	}
+	if len(r.Drift) != 1 || r.Drift[0].Path != "rubric.md" || r.Drift[0].Old == r.Drift[0].New || r.Drift[0].Old == "" || r.Drift[0].New == "" {
+		t.Errorf("got drift %+v, want rubric.md with both digests", r.Drift)
+	}
+	if r.VerdictsAfterDrift == nil || *r.VerdictsAfterDrift != 0 {
+		t.Errorf("got %v verdicts after the drift, want 0", r.VerdictsAfterDrift)
+	}
+	if r.Sessions > driftAfter+2*2 {
+		t.Errorf("got %d sessions, want none begun after the drift at %d", r.Sessions, driftAfter)
+	}
+	if !r.UserUntouched || r.Orphans != 0 {
+		t.Errorf("got %d orphans, user's repository untouched %v", r.Orphans, r.UserUntouched)
+	}
+	before := r
+	o := options(s, dir)
+	o.Resume = true
+	if r, err = Run(t.Context(), o); err == nil {
+		t.Errorf("a halted rehearsal went on over the broken seal: %+v, was %+v", r, before)
+	}
+}
+
+// TestDrained wants an unfinished rehearsal to be a result, and to be
+// continued.
+func TestDrained(t *testing.T) {
+	s := Setup{Seed: 1, Agent: StandIn, Candidates: 1, Sessions: 60}
+	dir := filepath.Join(openTemp(t), "work")
+	o := options(s, dir)
+	r := drainAfter(t, o, 6)
+	if r.Outcome != "" || r.Mismatches != 0 || r.Sessions < 6 || r.Sessions > 6+o.Parallel {
+		t.Fatalf("got outcome %q, %d mismatches, %d sessions; want an unfinished rehearsal", r.Outcome, r.Mismatches, r.Sessions)
+	}
+	o.Resume = true
+	again := drainAfter(t, o, r.Sessions+2)
+	if again.Sessions < r.Sessions+2 {
+		t.Errorf("got %d sessions after going on, want %d or more", again.Sessions, r.Sessions+2)
+	}
+}
+
+// drainAfter stops a rehearsal once n trials are recorded.
+func drainAfter(t *testing.T, o Options, n int) Result {
+	t.Helper()
+	drain := make(chan struct{})
+	stop := sync.OnceFunc(func() { close(drain) })
+	o.Drain = drain
+	o.Observe = func(s *loop.State, _ loop.Event) {
+		if s.Sessions() >= n {
+			stop()
+		}
+	}
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestRealAgent runs the first sessions through the real agent CLI.
+func TestRealAgent(t *testing.T) {
+	path := os.Getenv("LOOPD_CLAUDE")
+	if path == "" {
+		if strings.Contains(os.Getenv("LOOPD_REQUIRE"), "claude") {
+			t.Fatal("LOOPD_REQUIRE names claude, but LOOPD_CLAUDE names no program")
+		}
+		t.Skip("LOOPD_CLAUDE names no program")
+	}
+	root := openTemp(t)
+	binary, err := agent.Pin(t.Context(), path, filepath.Join(root, "agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(Setup{Seed: 1, Agent: Claude, Candidates: 1, Sessions: 60}, filepath.Join(root, "work"))
+	o.Binary = binary
+	r := drainAfter(t, o, 8)
+	if r.Valid == 0 || r.VerifiedNotes != r.Valid || r.ExpectNote != r.Valid || r.Exposed != r.Valid {
+		t.Errorf("got %d valid sessions, %d expect the note, %d verified, %d exposed; invalid %v", r.Valid, r.ExpectNote, r.VerifiedNotes, r.Exposed, r.Invalid)
+	}
+	planted := 0
+	for _, n := range r.Invalid {
+		planted += n
+	}
+	if planted > len(plantedFaults()) {
+		t.Errorf("got invalid sessions %v, want no more than the planted faults", r.Invalid)
+	}
+	if r.Orphans != 0 || !r.UserUntouched {
+		t.Errorf("got %d orphans, user's repository untouched %v", r.Orphans, r.UserUntouched)
+	}
+}
+
+func TestNotEmpty(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Run(t.Context(), options(small(), dir))
+	if err == nil || !strings.Contains(err.Error(), dir+" is not empty") {
+		t.Errorf("got %v, want a refusal that names the directory", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("got %v, %v; want the directory as it was", left, err)
+	}
+}
+
+// TestUserState wants every change that loopd must not make to be seen, and its
+// own branches and objects to be left out.
+func TestUserState(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "os-adr")
+	if err := makeUser(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	before, err := userState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(name string, do func(path string) error) bool {
+		path := filepath.Join(dir, name)
+		old, readErr := os.ReadFile(path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := do(path); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		now, err := userState(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if readErr != nil {
+			os.Remove(path)
+		} else if err := os.WriteFile(path, old, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return now != before
+	}
+	grow := func(path string) error {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString("\n")
+		f.Close()
+		return err
+	}
+	for _, name := range []string{"hooks/hooks.json", "NOTES.md", "scratch.txt", ".git/index", ".git/HEAD", ".git/config", ".git/logs/HEAD", ".git/refs/heads/main", ".git/refs/heads/other"} {
+		if !changed(name, grow) {
+			t.Errorf("%s: a change is not seen", name)
+		}
+	}
+	if !changed("bin/adr-find", func(p string) error { return os.Chmod(p, 0o600) }) {
+		t.Error("a change of mode is not seen")
+	}
+	if err := os.Chmod(filepath.Join(dir, "bin/adr-find"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".git/refs/heads/loopd/x/1", ".git/objects/ab/cd"} {
+		if changed(name, grow) {
+			t.Errorf("%s: loopd's own is counted as the user's", name)
+		}
+	}
+}
+
+// sameEverywhere compares a rehearsal that was disturbed with one that was not.
+func sameEverywhere(t *testing.T, r Result, results string) {
+	t.Helper()
+	w := undisturbed()
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	if diff := cmp.Diff(verdictsOf(w.result), verdictsOf(r)); diff != "" {
+		t.Errorf("other verdicts than undisturbed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(w.result.GateE, r.GateE); diff != "" || r.Outcome != w.result.Outcome {
+		t.Errorf("got outcome %s, want %s; evidence at the gate (-want +got):\n%s", r.Outcome, w.result.Outcome, diff)
+	}
+	got, err := rows(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, same := range got {
+		if len(same) != 1 {
+			t.Errorf("trial %s: got %d rows, want 1", id, len(same))
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(w.rows)), slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("other trials than undisturbed (-want +got):\n%s", diff)
+	}
+	if !r.UserUntouched {
+		t.Error("the user's repository was changed")
+	}
+}
