@@ -284,7 +284,7 @@ func TestRunsCommandsWork(t *testing.T) {
 					t.Errorf("%s: %v", id, err)
 				}
 			}
-			if st.Read != "" && (i == 0 || !strings.Contains(found, st.Read)) {
+			if strings.HasPrefix(st.Read, "docs/adr/") && (i == 0 || !strings.Contains(found, st.Read)) {
 				t.Errorf("%s: the oracle reads %s, which its search did not show", id, st.Read)
 			}
 		}

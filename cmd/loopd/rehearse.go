@@ -119,8 +119,8 @@ func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {
 // judgeRehearsal turns what came of a rehearsal into an exit code.
 func judgeRehearsal(res rehearsal.Result, o rehearseOptions) error {
 	switch {
-	case res.HaltedBy == string(harness.DriftedSeal):
-		return &codedError{exitDrift, driftError(res.Drift), "loopd rehearse --seed " + strconv.FormatUint(o.seed, 10)}
+	case byDrift(res.HaltedBy):
+		return &codedError{exitDrift, driftError(res.HaltedBy, res.Drift), "loopd rehearse --seed " + strconv.FormatUint(o.seed, 10)}
 	case res.HaltedBy != "":
 		return &codedError{exitFailed, fmt.Errorf("halted: %s", res.HaltedBy), ""}
 	case res.Outcome == "":
@@ -137,8 +137,18 @@ func judgeRehearsal(res rehearsal.Result, o rehearseOptions) error {
 	return nil
 }
 
-// driftError names each changed path with what was sealed and what was found.
-func driftError(deltas []frozen.Delta) error {
+// byDrift says whether a halt is about the seal. The reason may go on with the
+// path a session saw changed.
+func byDrift(reason string) bool {
+	return strings.HasPrefix(reason, string(harness.DriftedSeal))
+}
+
+// driftError names each changed path with what was sealed and what was found;
+// of a file that was put back since, the reason alone is left.
+func driftError(reason string, deltas []frozen.Delta) error {
+	if len(deltas) == 0 {
+		return errors.New("halted by " + reason)
+	}
 	lines := []string{"halted by drift: the seal does not match"}
 	for _, d := range deltas {
 		lines = append(lines, d.String())

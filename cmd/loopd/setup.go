@@ -113,8 +113,8 @@ const stateFlag = "state directory, instead of the plugin's in this directory"
 // it ended with something measured.
 func stop(s *loop.State) error {
 	switch {
-	case s.Halted != nil && len(s.Halted.Deltas) > 0:
-		return &codedError{exitDrift, driftError(s.Halted.Deltas), `loopd freeze --reason "why it changed"`}
+	case s.Halted != nil && byDrift(s.Halted.Reason):
+		return &codedError{exitDrift, driftError(s.Halted.Reason, s.Halted.Deltas), `loopd freeze --reason "why it changed"`}
 	case s.Halted != nil:
 		return &codedError{exitFailed, fmt.Errorf("halted: %s", s.Halted.Reason), "loopd report"}
 	case s.Paused != nil:

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"loopd/frozen"
@@ -50,6 +51,8 @@ type Setup struct {
 	Candidates int       `json:"candidates"` // 0 for all
 	Fault      Fault     `json:"fault,omitempty"`
 	Sessions   int       `json:"sessions"` // budget
+	// Scenarios are the scenarios to run; all when there are none.
+	Scenarios []string `json:"scenarios,omitempty"`
 	// UserBefore is the digest of the user's repository before anything ran.
 	UserBefore string `json:"user_before"`
 }
@@ -209,11 +212,11 @@ type run struct {
 }
 
 func (r *run) campaignOver(ctx context.Context) error {
-	suite := r.sealed.Suite
-	r.plan = NewPlan(suite.Cells(harness.Objective), suite.Cells(harness.Guard), r.Candidates)
+	objective, guards := r.cells(harness.Objective), r.cells(harness.Guard)
+	r.plan = NewPlan(objective, guards, r.Candidates)
 	set := loop.DefaultSettings(r.Sessions)
 	set.Seed, set.MaxCandidates = r.Seed, len(r.plan.Candidates)
-	if err := r.campaign.Begin(ctx, set, suite.Cells(harness.Objective), suite.Cells(harness.Guard)); err != nil {
+	if err := r.campaign.Begin(ctx, set, objective, guards); err != nil {
 		return err
 	}
 	if err := r.queue(ctx); err != nil {
@@ -234,6 +237,13 @@ func (r *run) campaignOver(ctx context.Context) error {
 	}
 	defer gate.Close()
 	return r.drive(ctx, model, gate)
+}
+
+// cells lists the cells of a role that are run.
+func (r *run) cells(role harness.Role) []harness.Cell {
+	return slices.DeleteFunc(r.sealed.Suite.Cells(role), func(c harness.Cell) bool {
+		return len(r.Scenarios) > 0 && !slices.Contains(r.Scenarios, c.Scenario)
+	})
 }
 
 // queue plants the candidates that are not in the ledger yet.
