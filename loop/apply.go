@@ -48,7 +48,7 @@ func (s *State) apply(e Event) error {
 	case Resumed:
 		s.Paused = nil
 	case Halted:
-		s.Halted, s.stop = &p, nil
+		s.Halted, s.stop, s.leaked = &p, nil, nil
 	case Ended:
 		s.Ended, s.Phase = &p, Done
 		s.Contest, s.open = nil, false
@@ -109,9 +109,12 @@ func (s *State) countGuardAsks(r Round) {
 		if sl.Wording != s.Contest.Wording {
 			continue
 		}
-		if i := slices.Index(s.Started.Objective, sl.Cell); i >= 0 {
+		switch i := slices.Index(s.Started.Objective, sl.Cell); {
+		case i >= 0:
 			s.Contest.Extra[i]++
-		} else {
+		case slices.Contains(s.Started.Controls, sl.Cell):
+			s.Contest.Controlled = true
+		default:
 			s.Contest.Detours[sl.Cell.Tier]++
 		}
 	}
@@ -132,6 +135,9 @@ func (s *State) applyRecorded(p Recorded) error {
 	fate := t.Class.Fate()
 	if fate == harness.FateHalt || fate == harness.FatePause {
 		s.stop = &t
+	}
+	if s.impossible(t) {
+		s.leaked = &t
 	}
 	if fate != harness.FatePause {
 		sl.attempts++
@@ -266,6 +272,13 @@ func (s *State) collect(r Round, wording string, cell harness.Cell, value func(*
 		}
 	}
 	return out
+}
+
+// impossible says whether a trial did what cannot be done: the checker or the
+// fixture gives the answer away, and nothing measured with them counts.
+func (s *State) impossible(t harness.Trial) bool {
+	return t.Class == harness.Valid && slices.Contains(s.Started.Impossible, t.Spec.Slot.Cell) &&
+		t.Result.Check(harness.AxisB).Outcome == harness.Pass
 }
 
 // unresolved lists the slots of a round that still want an attempt.

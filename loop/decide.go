@@ -97,10 +97,24 @@ func guard(s *State, c *Contest) Decision {
 		}
 		asks = append(asks, d.Guards...)
 	}
+	if !c.Controlled {
+		asks = append(asks, controlSlots(s, c, taken)...)
+	}
 	if len(asks) > 0 {
 		return Decision{Guards: asks}
 	}
 	return Decision{Verdict: Keep}
+}
+
+// controlSlots are the reps of the controls before a keep. They veto nothing: a
+// report shows them beside the cells they are read with, and a pass of the
+// impossible one halts.
+func controlSlots(s *State, c *Contest, taken map[string]int) []harness.Slot {
+	var out []harness.Slot
+	for _, cell := range s.Started.Controls {
+		out = append(out, s.nextSlots(c.Wording, cell, s.Started.Settings.ControlReps, taken)...)
+	}
+	return out
 }
 
 // cellsUnbetMin is how many reps a cell outside the declared targets gets

@@ -50,7 +50,12 @@ type Started struct {
 	Simulated  bool           `json:"simulated"`
 	Objective  []harness.Cell `json:"objective"`
 	Guards     []harness.Cell `json:"guards"`
-	Settings   Settings       `json:"settings"`
+	// Controls are read beside the metric and never enter it; those listed in
+	// Impossible must never pass axis b.
+	Controls   []harness.Cell  `json:"controls,omitempty"`
+	Impossible []harness.Cell  `json:"impossible,omitempty"`
+	NotRun     []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
+	Settings   Settings        `json:"settings"`
 }
 
 // Queued adds a candidate to the queue.

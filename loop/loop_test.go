@@ -344,3 +344,50 @@ func TestEvidenceIsFinite(t *testing.T) {
 		}
 	}
 }
+
+func TestPassOfTheImpossibleControlHalts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(5)
+	w.controls = cellsOf("X1")
+	s := w.begin(t, 900, candidate(w, "c001", lifted(.5)))
+	l := w.loop(s)
+	l.Observe = func(_ *State, e Event) {
+		if _, ok := e.Payload.(Committed); ok {
+			w.mu.Lock()
+			w.leak = true // from now on every control passes axis b
+			w.mu.Unlock()
+		}
+	}
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.Halted == nil || !strings.Contains(s.Halted.Reason, "X1/") || len(s.Kept) != 0 {
+		t.Errorf("got %+v with %v kept, want a halt naming X1 before the keep", s.Halted, s.Kept)
+	}
+}
+
+func TestControlsAreRunAndNeverCounted(t *testing.T) {
+	t.Parallel()
+	run := func(controls []harness.Cell) *State {
+		w := newWorld(3)
+		w.controls = controls
+		s := w.begin(t, 4000, candidate(w, "c001", lifted(.5)))
+		if err := w.loop(s).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	without, with := run(nil), run(cellsOf("X1"))
+	if a, b := without.Find("c001").Decided, with.Find("c001").Decided; a.Verdict != b.Verdict || *a.EValue != *b.EValue {
+		t.Errorf("controls changed the evidence: %v, %v", a, b)
+	}
+	reps := 0
+	for _, tr := range with.Trials {
+		if tr.Spec.Slot.Cell.Scenario == "X1" {
+			reps++
+		}
+	}
+	if reps != 8 {
+		t.Errorf("%d control sessions, want 2 a tier in the pilot and 2 a tier before the keep", reps)
+	}
+}

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"fmt"
+
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/stats"
@@ -27,6 +29,9 @@ func Next(s *State) Step {
 		return Step{Idle: true}
 	case s.stop != nil:
 		return stopStep(s.stop)
+	}
+	if s.leaked != nil {
+		return appendStep(Halted{Reason: fmt.Sprintf("%s passed axis b, which cannot be: the checker or the fixture gives the answer away (trial %s)", s.leaked.Spec.Slot.Cell, s.leaked.ID)})
 	}
 	if why := instrumentBroken(s); why != "" {
 		return appendStep(Halted{Reason: why})

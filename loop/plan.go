@@ -18,6 +18,9 @@ func planPilot(s *State) Round {
 	for _, cell := range s.Started.Guards {
 		slots = append(slots, s.nextSlots(s.Champion, cell, set.GuardReps, taken)...)
 	}
+	for _, cell := range s.Started.Controls {
+		slots = append(slots, s.nextSlots(s.Champion, cell, set.ControlReps, taken)...)
+	}
 	return s.shuffled(Round{Subject: SubjectStart, Purpose: ForPilot, Slots: slots})
 }
 

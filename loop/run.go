@@ -209,7 +209,7 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 			if err := l.settle(ctx, r); err != nil {
 				first = errors.Join(first, err)
 			}
-			if first != nil || l.State.stop != nil || l.abandoned() {
+			if first != nil || l.State.stop != nil || l.State.leaked != nil || l.abandoned() {
 				specs = nil
 				cancel()
 			}

@@ -31,6 +31,7 @@ type State struct {
 	open       bool // the last round is not closed yet
 	topUpDue   bool
 	stop       *harness.Trial // the trial whose class stops the campaign
+	leaked     *harness.Trial // the trial that passed the impossible control
 	slots      map[string]*slot
 	reps       map[string]int
 	attempts   map[string]*tries
@@ -82,9 +83,10 @@ type Contest struct {
 	// Extra counts guard reps asked for, by objective cell; Detours by tier.
 	Extra      []int
 	Detours    map[string]int
-	Share      int // sessions left per candidate left when it began
-	Rounds     int // completed rounds of bets
-	Sessions   int // attempts of both arms
+	Controlled bool // the control reps before a keep are planned
+	Share      int  // sessions left per candidate left when it began
+	Rounds     int  // completed rounds of bets
+	Sessions   int  // attempts of both arms
 	LogE       float64
 	Path       []PathPoint
 	Assessment stats.Assessment

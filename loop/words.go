@@ -95,7 +95,8 @@ type Settings struct {
 	GateShare     float64      `json:"gate_share"` // part of the budget kept for the gate
 	PilotReps     int          `json:"pilot_reps"` // per objective cell
 	PoolReps      int          `json:"pool_reps"`
-	GuardReps     int          `json:"guard_reps"` // champion's, per guard cell
+	GuardReps     int          `json:"guard_reps"`   // champion's, per guard cell
+	ControlReps   int          `json:"control_reps"` // per control cell, in the pilot and before a keep
 	TopUpReps     int          `json:"top_up_reps"`
 	KeepAt        float64      `json:"keep_at"`    // E of a provisional keep
 	PromoteAt     float64      `json:"promote_at"` // E of the gate
@@ -107,7 +108,7 @@ type Settings struct {
 // DefaultSettings returns the measured defaults for a budget in sessions.
 func DefaultSettings(budget int) Settings {
 	return Settings{
-		Seed: 1, Budget: budget, GateShare: .2, PilotReps: 2, PoolReps: 4, GuardReps: 2, TopUpReps: 2,
+		Seed: 1, Budget: budget, GateShare: .2, PilotReps: 2, PoolReps: 4, GuardReps: 2, ControlReps: 2, TopUpReps: 2,
 		KeepAt: 5, PromoteAt: 20, MaxCandidates: 60, Retries: 2, Bets: stats.Default(),
 	}
 }

@@ -30,6 +30,9 @@ type world struct {
 	events []Event
 	stopAt int // appends allowed before a crash; 0 for no crash
 	drift  bool
+	// controls are impossible ones; leak makes them pass axis b.
+	controls []harness.Cell
+	leak     bool
 }
 
 var errCrash = errors.New("crash")
@@ -81,6 +84,14 @@ func (w *world) Run(_ context.Context, spec harness.Spec) (harness.Trial, error)
 		return t, nil
 	}
 	t.Result.Outcome = harness.Fail
+	if strings.HasPrefix(spec.Slot.Cell.Scenario, "X") {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.leak {
+			t.Result.Checks = []harness.Check{{Name: harness.AxisB, Outcome: harness.Pass}}
+		}
+		return t, nil
+	}
 	if w.draw(spec) < w.rates[spec.Slot.Wording](spec.Slot.Cell) {
 		t.Result.Outcome = harness.Pass
 	}
@@ -147,7 +158,8 @@ func (w *world) begin(t *testing.T, budget int, queue ...candidates.Candidate) *
 	set := DefaultSettings(budget)
 	set.Seed, set.MaxCandidates = w.seed, len(queue)
 	err := l.record(t.Context(), Started{
-		Campaign: "t", Start: "w-start", Objective: cellsOf("R1", "R2", "R3", "W1"), Guards: cellsOf("N1"), Settings: set,
+		Campaign: "t", Start: "w-start", Objective: cellsOf("R1", "R2", "R3", "W1"), Guards: cellsOf("N1"),
+		Controls: w.controls, Impossible: w.controls, Settings: set,
 	})
 	if err != nil {
 		t.Fatal(err)

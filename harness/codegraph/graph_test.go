@@ -115,6 +115,11 @@ func TestAbsolutePaths(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	wantWay(t, g, way{"lib/x.rb", "old/lib/x.rb", 1, true})
+	// What is not before every absolute path is no root.
+	g = parse(t, `{"nodes":[{"id":"a","source_file":"lib/x.rb"},{"id":"b","source_file":"/r/old/lib/x.rb"},{"id":"c","source_file":"/r/y.rb"}],"edges":[]}`)
+	if diff := cmp.Diff([]string{"/r/old/lib/x.rb", "/r/y.rb", "lib/x.rb"}, g.Files()); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
 }
 
 func TestBadGraphs(t *testing.T) {
