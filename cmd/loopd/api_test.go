@@ -23,6 +23,7 @@ type api struct {
 	changed *sync.Cond
 	seen    int  // requests so far
 	held    bool // answers wait
+	status  int  // refuse with it, 0 to answer
 }
 
 func newAPI() *api {
@@ -54,17 +55,18 @@ func (a *api) wait(n int) {
 	}
 }
 
-// admit counts a request and keeps it waiting while answers are held.
-func (a *api) admit() int {
+// admit counts a request, keeps it waiting while answers are held and says with
+// which status to refuse it.
+func (a *api) admit() (n, status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen++
-	n := a.seen
+	n = a.seen
 	a.changed.Broadcast()
 	for a.held {
 		a.changed.Wait()
 	}
-	return n
+	return n, a.status
 }
 
 // answerText settles no scenario.
@@ -81,8 +83,13 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	n, status := a.admit()
+	if status != 0 {
+		refuse(w, status)
+		return
+	}
 	m := map[string]any{
-		"id": fmt.Sprintf("msg_%06d", a.admit()), "type": "message", "role": "assistant", "model": req.Model,
+		"id": fmt.Sprintf("msg_%06d", n), "type": "message", "role": "assistant", "model": req.Model,
 		"content": []any{map[string]any{"type": "text", "text": answerText}}, "stop_reason": "end_turn", "stop_sequence": nil,
 		"usage": map[string]any{"input_tokens": 100, "output_tokens": 12},
 	}
@@ -103,6 +110,15 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	send(w, "message_stop", map[string]any{})
 }
 
+// refuse answers as the service does when a limit is reached or a key is wrong.
+func refuse(w http.ResponseWriter, status int) {
+	kind := map[int]string{http.StatusTooManyRequests: "rate_limit_error", http.StatusUnauthorized: "authentication_error"}[status]
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", "3600")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":"not now"}}`, kind)
+}
+
 func send(w io.Writer, name string, data map[string]any) {
 	data["type"] = name
 	text, err := json.Marshal(data)
@@ -112,7 +128,8 @@ func send(w io.Writer, name string, data map[string]any) {
 }
 
 // askAPI is the command "api": "api none" fails when a request has come in,
-// "api seen N" when fewer than N have.
+// "api seen N" when fewer than N have; "api refuse STATUS" refuses from now on,
+// "api refuse 0" no longer.
 func askAPI(ts *testscript.TestScript, _ bool, args []string) {
 	a := ts.Value(apiKey{}).(*api)
 	a.mu.Lock()
@@ -128,7 +145,11 @@ func askAPI(ts *testscript.TestScript, _ bool, args []string) {
 		if a.seen < n {
 			ts.Fatalf("got %d requests, want %d or more", a.seen, n)
 		}
+	case len(args) == 2 && args[0] == "refuse":
+		status, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		a.status = status
 	default:
-		ts.Fatalf("usage: api none | api seen N")
+		ts.Fatalf("usage: api none | api seen N | api refuse STATUS")
 	}
 }

@@ -32,13 +32,6 @@ To see a whole campaign first, simulated:  loopd rehearse
 	}
 	s := r.states[len(r.states)-1]
 	rep := report.Build(s)
-	next := "loopd report"
-	switch {
-	case s.Halted != nil:
-		next = `loopd freeze --reason "why it changed"`
-	case s.Ended == nil:
-		next = "loopd run"
-	}
-	_, err = fmt.Fprintf(e.stdout, "Campaign %s: %s\n%d of %d sessions used.\n\nNext: %s\n", rep.ID, rep.Headline, rep.Sessions, rep.Budget, next)
+	_, err = fmt.Fprintf(e.stdout, "Campaign %s: %s\n%d of %d sessions used.\n\nNext: %s\n", rep.ID, rep.Headline, rep.Sessions, rep.Budget, nextAfter(s))
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"loopd/internal/sandbox"
 	"loopd/internal/standin"
 )
 
@@ -21,9 +22,12 @@ func main() {
 	os.Exit(entry(os.Args))
 }
 
-// entry runs loopd, or the stand-in agent when the program was started under
-// the agent's name.
+// entry runs loopd, or what the program is when it was started as something
+// else: the helper within a session's walls, or the stand-in agent.
 func entry(args []string) int {
+	if sandbox.IsHelper(args) {
+		return sandbox.HelperMain(args, os.Environ())
+	}
 	if filepath.Base(args[0]) == "claude" {
 		return runStandIn(args[1:])
 	}

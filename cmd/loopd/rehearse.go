@@ -180,7 +180,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	bar := newProgress(e.stderr, setup.Sessions)
 	defer bar.close()
 	return rehearsal.Run(ctx, rehearsal.Options{
-		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, UID: sessionUser(), GID: sessionUser(), Parallel: o.parallel,
+		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, Walls: wallsOrNone(ctx, e), UID: sessionUser(), GID: sessionUser(), Parallel: o.parallel,
 		Log: logger(e), Observe: bar.observe, Drain: e.drain,
 	})
 }
@@ -222,6 +222,7 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	}
 	fmt.Fprintf(e.stdout, "\n%d sessions, %d valid, %s; hook note verified in %d of %d that expect it\n",
 		r.Sessions, r.Valid, invalidText(r.Invalid), r.VerifiedNotes, r.ExpectNote)
+	fmt.Fprintf(e.stdout, "%d of %d sessions isolated; ", r.Isolated, r.Sessions)
 	fmt.Fprintf(e.stdout, "%d mismatches, %d orphan processes, user's repository untouched: %s\n", r.Mismatches, r.Orphans, yesNo(r.UserUntouched))
 	_, err := fmt.Fprintf(e.stdout, "%.0f s, %.2f s a session, at most %.0f MB resident\n", r.WallSeconds, r.SessionSeconds, r.ResidentMB)
 	return err

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -228,7 +229,7 @@ func lookUp(doc any, path []string) (any, bool) {
 	return nil, false
 }
 
-// replace changes text in a file: "replace FILE OLD NEW". The old text must be
+// replace changes text wherever it stands in a file: "replace FILE OLD NEW". It must be
 // there.
 func replace(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
@@ -242,7 +243,7 @@ func replace(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	info, err := os.Stat(path)
 	ts.Check(err)
-	ts.Check(os.WriteFile(path, bytes.Replace(data, []byte(args[1]), []byte(args[2]), 1), info.Mode()))
+	ts.Check(os.WriteFile(path, bytes.ReplaceAll(data, []byte(args[1]), []byte(args[2])), info.Mode()))
 }
 
 // heldOut is how many words in a row of a task give it away.
@@ -250,50 +251,70 @@ const heldOut = 5
 
 // noTask wants a text to share no run of words with a held-out task.
 func noTask(ts *testscript.TestScript, name, text string) {
-	for _, sc := range bundled(ts).Scenarios {
-		for _, span := range sc.Task.Overlap(text, heldOut) {
-			ts.Fatalf("%s shows the task of %s: %q", name, sc.ID, text[span.Start:span.End])
-		}
+	if found := taskIn(ts, text); found != "" {
+		ts.Fatalf("%s shows %s", name, found)
 	}
 }
 
-func bundled(ts *testscript.TestScript) harness.Suite {
-	dir, err := os.MkdirTemp(ts.Getenv("TMPDIR"), "suite-")
+// taskIn names the first task that a text shows, and where.
+func taskIn(ts *testscript.TestScript, text string) string {
+	suite, err := bundled()
 	ts.Check(err)
-	defer os.RemoveAll(dir)
-	ts.Check(campaign.WriteBundled(filepath.Join(dir, "suite")))
-	loaded, err := frozen.Load(filepath.Join(dir, "suite"))
-	ts.Check(err)
-	suite, err := harness.ParseSuite(loaded.FS())
-	ts.Check(err)
-	return suite
+	for _, sc := range suite.Scenarios {
+		for _, span := range sc.Task.Overlap(text, heldOut) {
+			return fmt.Sprintf("the task of %s: %q", sc.ID, text[span.Start:span.End])
+		}
+	}
+	return ""
 }
 
-// nothingHeldOut wants no task in the files below the directories given, the
-// suite itself left out: "nothingheldout DIR...".
-func nothingHeldOut(ts *testscript.TestScript, _ bool, args []string) {
-	suite := bundled(ts)
-	read := 0
+// bundled reads the suite inside the program once.
+var bundled = sync.OnceValues(func() (harness.Suite, error) {
+	dir, err := os.MkdirTemp("", "suite-")
+	if err != nil {
+		return harness.Suite{}, err
+	}
+	defer os.RemoveAll(dir)
+	if err := campaign.WriteBundled(filepath.Join(dir, "suite")); err != nil {
+		return harness.Suite{}, err
+	}
+	loaded, err := frozen.Load(filepath.Join(dir, "suite"))
+	if err != nil {
+		return harness.Suite{}, err
+	}
+	return harness.ParseSuite(loaded.FS())
+})
+
+// nothingHeldOut wants no task in the files below the directories given, a
+// state directory's suite left out: "nothingheldout DIR...". With "!" it wants
+// one, which proves that it would be found.
+func nothingHeldOut(ts *testscript.TestScript, neg bool, args []string) {
+	read, found := 0, ""
 	for _, dir := range args {
 		err := filepath.WalkDir(ts.MkAbs(dir), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() && d.Name() == "suite" {
-				return errors.Join(err, fs.SkipDir)
-			}
-			if !d.Type().IsRegular() {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && d.Name() == "suite":
+				return fs.SkipDir
+			case !d.Type().IsRegular():
 				return nil
 			}
 			data, err := os.ReadFile(path)
 			read++
-			for _, sc := range suite.Scenarios {
-				for _, span := range sc.Task.Overlap(string(data), heldOut) {
-					ts.Fatalf("%s shows the task of %s: %q", path, sc.ID, data[span.Start:span.End])
-				}
+			if task := taskIn(ts, string(data)); task != "" && found == "" {
+				found = path + " shows " + task
 			}
 			return err
 		})
 		ts.Check(err)
 	}
-	if read == 0 {
+	switch {
+	case read == 0:
 		ts.Fatalf("no file in %s", strings.Join(args, ", "))
+	case neg && found == "":
+		ts.Fatalf("no task is found in %s", strings.Join(args, ", "))
+	case !neg && found != "":
+		ts.Fatalf("%s", found)
 	}
 }

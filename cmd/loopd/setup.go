@@ -109,14 +109,28 @@ func (r review) current() (*loop.State, error) {
 // stateFlag is the help of the flag that names a state directory.
 const stateFlag = "state directory, instead of the plugin's in this directory"
 
+// nextAfter is the command that goes on from where a campaign stands. A halted
+// one is over: only a new seal ends it, so that a new one can begin.
+func nextAfter(s *loop.State) string {
+	switch {
+	case s.Halted != nil && s.Ended == nil && byDrift(s.Halted.Reason):
+		return `loopd freeze --reason "why it changed"`
+	case s.Halted != nil && s.Ended == nil:
+		return `loopd freeze --reason "end the halted campaign"`
+	case s.Ended == nil:
+		return "loopd run"
+	}
+	return "loopd report"
+}
+
 // stop turns how a campaign stopped into an error with its exit code; nil when
 // it ended with something measured.
 func stop(s *loop.State) error {
 	switch {
 	case s.Halted != nil && byDrift(s.Halted.Reason):
-		return &codedError{exitDrift, driftError(s.Halted.Reason, s.Halted.Deltas), `loopd freeze --reason "why it changed"`}
+		return &codedError{exitDrift, driftError(s.Halted.Reason, s.Halted.Deltas), nextAfter(s)}
 	case s.Halted != nil:
-		return &codedError{exitFailed, fmt.Errorf("halted: %s", s.Halted.Reason), "loopd report"}
+		return &codedError{exitFailed, fmt.Errorf("halted: %s", s.Halted.Reason), nextAfter(s)}
 	case s.Paused != nil:
 		return &codedError{exitPaused, fmt.Errorf("paused: %s", s.Paused.Reason), "loopd run"}
 	case s.Ended != nil && s.Ended.Outcome == loop.NothingMeasured:

@@ -34,6 +34,13 @@ type Launch struct {
 	// UID and GID are who the session runs as when loopd is root; 0 for no
 	// change.
 	UID, GID int
+	// Files follow standard error in the process. The caller keeps them open
+	// until Run returns, and closes them.
+	Files []*os.File
+	// Walled: Path is a program that walls the session in. It starts the agent
+	// in a process table of its own, takes all of it down when it dies, and
+	// passes the agent's exit code on as a shell does.
+	Walled bool
 	// Marker is a text found in Env and in no other session's, such as the
 	// directory of the sandbox. Processes that outlive their parents are known
 	// by it.
@@ -42,8 +49,11 @@ type Launch struct {
 
 // Exit is how a session ended.
 type Exit struct {
-	Code   int    // exit code, or 128 and the signal's number as a shell says it
-	Signal string // the signal that ended it, such as SIGTERM; empty for none
+	Code int // exit code, or 128 and the signal's number as a shell says it
+	// Signal is the signal that ended it, such as SIGTERM; empty for none. Of a
+	// walled session it is read from the code, so that an agent which itself
+	// exits with 128 and a signal's number counts as ended by it.
+	Signal string
 	// Cause is the clock or caller that ended the session: startup_hang, hang,
 	// cancelled or suspended. Empty when it ended by itself, when it was ended
 	// after its result, and with LimitTime.

@@ -52,7 +52,7 @@ func (b bounds) start(l Launch) (*session, error) {
 	s.cmd = &exec.Cmd{
 		Path: l.Path, Args: append([]string{l.argv0()}, l.Args...), Dir: l.Dir,
 		Env:   append(make([]string, 0, len(l.Env)), l.Env...), // never nil: nil would inherit ours
-		Stdin: stdin, Stdout: s.out.write, Stderr: s.err.write,
+		Stdin: stdin, Stdout: s.out.write, Stderr: s.err.write, ExtraFiles: l.Files,
 		SysProcAttr: processAttr(l),
 	}
 	if err := s.launchProcess(); err != nil {
@@ -93,7 +93,7 @@ func (s *session) launchProcess() error {
 	if err := <-started; err != nil {
 		return err
 	}
-	s.tree = newTree(s.launch.Marker, s.cmd.Process.Pid)
+	s.tree = newTree(s.launch, s.cmd.Process.Pid)
 	s.out.write.Close()
 	s.err.write.Close()
 	s.all.Go(func() { s.beat.copy(s.beat, s.out.read) })
@@ -124,6 +124,7 @@ func (s *session) watch(ctx context.Context) Exit {
 		case <-ctx.Done():
 			return Exit{Cause: harness.Cancelled}
 		case <-s.beat.wake:
+			s.tree.meet()
 		case <-timer.C:
 			// Looking now and then remembers children while their parents still
 			// vouch for them.
@@ -161,8 +162,7 @@ func (s *session) end() error {
 		if s.reaped {
 			break
 		}
-		// The whole group: the process may be waiting for a child of its own.
-		_ = syscall.Kill(-s.cmd.Process.Pid, step.signal)
+		s.signal(step.signal)
 		select {
 		case err := <-s.gone:
 			s.note(err)
@@ -173,6 +173,19 @@ func (s *session) end() error {
 		return fmt.Errorf("process %d does not end", s.cmd.Process.Pid)
 	}
 	return s.waitErr
+}
+
+// signal reaches the whole group: the process may be waiting for a child of its
+// own. What walls a session in would take it down at once if asked to end, so
+// the gentle signal goes to the group inside.
+func (s *session) signal(sig syscall.Signal) {
+	group := s.cmd.Process.Pid
+	if s.launch.Walled && sig != syscall.SIGKILL {
+		if inner := s.tree.innermost(); inner != 0 {
+			group = inner
+		}
+	}
+	_ = syscall.Kill(-group, sig)
 }
 
 // drain lets the last output through. The tree is gone, so the pipes are at
@@ -188,9 +201,10 @@ func (s *session) describe(e *Exit) {
 	if state == nil {
 		return
 	}
-	e.CPU = state.UserTime() + state.SystemTime()
+	e.CPU = state.UserTime() + state.SystemTime() + s.tree.cpu
+	e.MaxRSS = s.tree.maxRSS
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		e.MaxRSS = maxRSS(usage)
+		e.MaxRSS = max(e.MaxRSS, maxRSS(usage))
 	}
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
@@ -198,6 +212,9 @@ func (s *session) describe(e *Exit) {
 		return
 	}
 	e.Code = state.ExitCode()
+	if s.launch.Walled && e.Code > 128 {
+		e.Signal = unix.SignalName(syscall.Signal(e.Code - 128)) // empty for what is no signal
+	}
 }
 
 // copy drains a pipe to its end and closes it. When the writer fails, the rest

@@ -67,16 +67,25 @@ type process struct {
 // belongs, or did at an earlier look. Children that loopd started elsewhere are
 // told by the process handle (pidfd) that Go holds for each until it is waited
 // for: they are never killed or reaped here.
+//
+// A walled session's orphans stay inside, with the first process there, the
+// innermost; only that one can be orphaned to loopd. It has waited for all the
+// others, so what they used is known from it.
 type tree struct {
 	marker  string
 	main    int
 	since   uint64
+	walled  bool
+	inner   int  // the innermost process of a walled session, 0 while not seen
 	handles bool // Go holds handles, so orphans can be told from children
 	seen    map[int]uint64
+
+	cpu    time.Duration // of the processes reaped here
+	maxRSS int64
 }
 
-func newTree(marker string, main int) *tree {
-	t := &tree{marker: marker, main: main, seen: make(map[int]uint64)}
+func newTree(l Launch, main int) *tree {
+	t := &tree{marker: l.Marker, main: main, walled: l.Walled, seen: make(map[int]uint64)}
 	if p, err := readProcess(main); err == nil {
 		t.since = p.start
 	}
@@ -88,6 +97,20 @@ func newTree(marker string, main int) *tree {
 // look remembers the processes of the session that live now. What it misses,
 // the sweep reports.
 func (t *tree) look() { _, _, _ = t.find() }
+
+// meet looks for the innermost process while its parent still vouches for it.
+func (t *tree) meet() {
+	if t.walled && t.inner == 0 {
+		t.look()
+	}
+}
+
+// innermost is the first process inside a walled session. What walls it in
+// makes it the leader of a group.
+func (t *tree) innermost() int {
+	t.meet()
+	return t.inner
+}
 
 func (t *tree) find() (live, dead []process, err error) {
 	all, err := processes()
@@ -111,7 +134,7 @@ func (t *tree) find() (live, dead []process, err error) {
 		t.seen[p.pid] = p.start
 		live = append(live, p)
 	}
-	if !t.handles {
+	if !t.handles || t.inner != 0 {
 		return live, dead, nil
 	}
 	for _, p := range all {
@@ -133,6 +156,9 @@ func (t *tree) belonging(mine []process) []process {
 			p.start >= t.since && marked(p.pid, t.marker):
 			in[p.pid] = true
 			out = append(out, p)
+			if t.walled && p.parent == t.main {
+				t.inner = p.pid
+			}
 		}
 	}
 	return out
@@ -151,7 +177,7 @@ func (t *tree) sweep(within time.Duration) (int, error) {
 		}
 		for _, p := range dead {
 			if p.pid != t.main {
-				_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+				t.reap(p.pid)
 			}
 		}
 		if quiet++; len(live) > 0 {
@@ -167,6 +193,16 @@ func (t *tree) sweep(within time.Duration) (int, error) {
 			time.Sleep(2 * time.Millisecond) // the kernel needs a moment to end them
 		}
 	}
+}
+
+func (t *tree) reap(pid int) {
+	var usage syscall.Rusage
+	got, err := syscall.Wait4(pid, nil, unix.WNOHANG, &usage)
+	if _, seen := t.seen[pid]; err != nil || got != pid || !seen && !t.walled {
+		return // an orphan of any session
+	}
+	t.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	t.maxRSS = max(t.maxRSS, maxRSS(&usage))
 }
 
 // Kill ends every process on the machine that carries the marker in its

@@ -40,11 +40,19 @@ func unnamedFile(data []byte) (*os.File, error) {
 
 // tree is the process group of a session. Processes that leave the group are
 // beyond it: here an isolation that ends all of them at once is needed.
-type tree struct{ main int }
+type tree struct {
+	main   int
+	cpu    time.Duration
+	maxRSS int64
+}
 
-func newTree(_ string, main int) *tree { return &tree{main: main} }
+func newTree(_ Launch, main int) *tree { return &tree{main: main} }
 
 func (t *tree) look() {}
+
+func (t *tree) meet() {}
+
+func (t *tree) innermost() int { return 0 }
 
 func (t *tree) sweep(within time.Duration) (int, error) {
 	deadline := time.Now().Add(within)

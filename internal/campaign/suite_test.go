@@ -72,6 +72,9 @@ func TestOpenBundledKeepsASeal(t *testing.T) {
 func (n *night) inside(rel string) {
 	n.t.Helper()
 	dir := filepath.Join(n.plugin, rel)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		n.t.Fatal(err)
+	}
 	if err := WriteBundled(dir); err != nil {
 		n.t.Fatal(err)
 	}

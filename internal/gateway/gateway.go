@@ -64,6 +64,7 @@ type Gateway struct {
 	url       *url.URL
 	upstream  *url.URL
 	cred      Credential
+	newServer func(http.Handler) *http.Server
 	server    *http.Server
 	transport *http.Transport
 	all       sync.WaitGroup
@@ -93,12 +94,15 @@ func Start(ctx context.Context, upstream *url.URL, cred Credential) (*Gateway, e
 		transport: transport,
 		taps:      make(map[string]*Tap),
 	}
-	g.server = &http.Server{
-		Handler:           http.HandlerFunc(g.serveHTTP),
-		ReadHeaderTimeout: 30 * time.Second,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ErrorLog:          log.New(io.Discard, "", 0),
+	g.newServer = func(h http.Handler) *http.Server {
+		return &http.Server{
+			Handler:           h,
+			ReadHeaderTimeout: 30 * time.Second,
+			BaseContext:       func(net.Listener) context.Context { return ctx },
+			ErrorLog:          log.New(io.Discard, "", 0),
+		}
 	}
+	g.server = g.newServer(http.HandlerFunc(g.serveHTTP))
 	g.all.Go(func() { _ = g.server.Serve(listener) }) // Close waits for it
 	return g, nil
 }
@@ -159,10 +163,19 @@ func (g *Gateway) forget(t *Tap) {
 // serveHTTP passes a request of a known session on.
 func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	tap := g.find(dummyKey(r.Header))
+	if tap == nil {
+		refuseKey(w)
+		return
+	}
+	g.serve(tap, w, r)
+}
+
+// serve passes a request of one session on.
+func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	if tap == nil || !tap.enter(r, cancel) {
-		refuse(w, http.StatusUnauthorized, "authentication_error", "unknown key")
+	if !tap.enter(r, cancel) {
+		refuseKey(w)
 		return
 	}
 	defer tap.leave(r)
@@ -172,18 +185,20 @@ func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-		g.proxyFor(tap).ServeHTTP(w, out)
+		a := &answer{tap: tap}
+		g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
+		a.arrived()
 	}
 }
 
-// proxyFor is a proxy whose answers pass by one session's tap.
-func (g *Gateway) proxyFor(tap *Tap) *httputil.ReverseProxy {
+// proxyFor is a proxy whose answer passes by one session's tap.
+func (g *Gateway) proxyFor(a *answer) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport:      g.transport,
 		FlushInterval:  -1, // every write at once
 		ErrorLog:       log.New(io.Discard, "", 0),
 		Rewrite:        g.rewrite,
-		ModifyResponse: tap.answer,
+		ModifyResponse: a.begin,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			// What went wrong may name the upstream; a session need not know.
 			refuse(w, http.StatusBadGateway, "api_error", "upstream not reached")
@@ -233,6 +248,10 @@ func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) ([]byte, bool
 		tap.inspect(body)
 	}
 	return body, true
+}
+
+func refuseKey(w http.ResponseWriter) {
+	refuse(w, http.StatusUnauthorized, "authentication_error", "unknown key")
 }
 
 // refuse answers in the API's own form, which the agent knows how to read.

@@ -313,6 +313,9 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 		Requests: 5, Descriptions: []bool{false, false}, Statuses: map[int]int{200: 4, 529: 1}, Unread: 1,
 		MessageIDs: []string{"msg_1", "msg_2", "msg_3"}, Models: []string{"model-5", "model-6"},
 		ToolIDs: []string{"toolu_1", "toolu_2", "toolu_3", "toolu_4"}, BytesSent: 10, BytesTaken: int64(taken),
+		Whole: map[string]bool{
+			"msg_1": true, "msg_2": true, "msg_3": true, "toolu_1": true, "toolu_2": true, "toolu_3": true, "toolu_4": true,
+		},
 	}
 	got := tap.Report()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Report{}, "LastActivity")); diff != "" {
@@ -430,7 +433,7 @@ func TestEventReaderLetsLongEventsGo(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) {})
 	tap := g.Open(Session{})
-	e := &eventReader{tap: tap}
+	e := &eventReader{answer: &answer{tap: tap}}
 	e.feed([]byte("data: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_long\",\"x\":\""))
 	for range maxEvent>>20 + 1 {
 		e.feed(bytes.Repeat([]byte("x"), 1<<20))
@@ -451,7 +454,7 @@ func FuzzEventReader(f *testing.F) {
 	f.Add([]byte("data:\r\n\r\n: x\n\ndata: {\n\n"), 1)
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
 		whole, pieces := newTap(nil, Session{}), newTap(nil, Session{})
-		a, b := &eventReader{tap: whole}, &eventReader{tap: pieces}
+		a, b := &eventReader{answer: &answer{tap: whole}}, &eventReader{answer: &answer{tap: pieces}}
 		a.feed(data)
 		a.end()
 		for size := max(1, cut&63); len(data) > 0; data = data[min(size, len(data)):] {
@@ -470,7 +473,7 @@ func BenchmarkEventReader(b *testing.B) {
 	b.ReportAllocs()
 	tap := newTap(nil, Session{})
 	for b.Loop() {
-		e := &eventReader{tap: tap}
+		e := &eventReader{answer: &answer{tap: tap}}
 		e.feed(text)
 		e.end()
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"time"
+	"slices"
 )
 
 const (
@@ -18,28 +18,50 @@ const (
 type served struct {
 	message, model string
 	tools          []string
+	ends           bool // the message is complete with it
 }
 
-// answer puts a reader between the API's answer and the session.
-func (t *Tap) answer(resp *http.Response) error {
-	t.mu.Lock()
-	t.report.Statuses[resp.StatusCode]++
-	t.report.LastActivity = time.Now()
-	t.mu.Unlock()
-	r := &tappedBody{body: resp.Body, tap: t}
+// answer is one of the API's on its way to the session.
+type answer struct {
+	tap   *Tap
+	names served // all that it named
+	ended bool   // its message came to its end
+}
+
+// begin puts a reader between the API's answer and the session.
+func (a *answer) begin(resp *http.Response) error {
+	a.tap.answered(resp.StatusCode)
+	r := &tappedBody{body: resp.Body, tap: a.tap}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	encoding := resp.Header.Get("Content-Encoding")
 	switch {
 	case resp.StatusCode != http.StatusOK: // an error names no id
 	case encoding != "" && encoding != "identity":
-		t.unread()
+		a.tap.unread()
 	case kind == "text/event-stream":
-		r.part = &eventReader{tap: t}
+		r.part = &eventReader{answer: a}
 	case kind == "application/json":
-		r.part = &plainReader{tap: t}
+		r.part = &plainReader{answer: a}
 	}
 	resp.Body = r
 	return nil
+}
+
+// saw writes down what a part named.
+func (a *answer) saw(s served) {
+	a.tap.saw(s)
+	if s.message != "" {
+		a.names.message = s.message
+	}
+	a.names.tools = append(a.names.tools, s.tools...)
+	a.ended = a.ended || s.ends
+}
+
+// arrived is called when the session has taken the whole answer.
+func (a *answer) arrived() {
+	if a.ended {
+		a.tap.arrived(a.names)
+	}
 }
 
 // reader is fed an answer as it passes.
@@ -74,7 +96,7 @@ func (b *tappedBody) Close() error { return b.body.Close() }
 // eventReader reads server-sent events piece by piece. It keeps one event's
 // data at most, and of one over maxEvent nothing.
 type eventReader struct {
-	tap     *Tap
+	answer  *answer
 	line    []byte
 	lineLen int // of the line, also when it is not kept
 	last    byte
@@ -115,9 +137,9 @@ func (e *eventReader) endLine() {
 
 func (e *eventReader) endEvent() {
 	if e.long {
-		e.tap.unread()
+		e.answer.tap.unread()
 	} else if s, ok := readEvent(e.data); ok {
-		e.tap.saw(s)
+		e.answer.saw(s)
 	}
 	e.data, e.long = e.data[:0], false
 }
@@ -129,10 +151,12 @@ func (e *eventReader) end() {
 	e.endEvent()
 }
 
-// readEvent takes the ids from the two events that carry any. All others are
-// told by their bytes and not parsed.
+// readEvent takes the ids from the two events that carry any, and the end from
+// the one that says it. All others are told by their bytes and not parsed.
 func readEvent(data []byte) (served, bool) {
-	if !bytes.Contains(data, []byte("message_start")) && !bytes.Contains(data, []byte("content_block_start")) {
+	if !slices.ContainsFunc([]string{"message_start", "content_block_start", "message_stop"}, func(kind string) bool {
+		return bytes.Contains(data, []byte(kind))
+	}) {
 		return served{}, false
 	}
 	var event struct {
@@ -148,6 +172,8 @@ func readEvent(data []byte) (served, bool) {
 		return event.Message.served(), true
 	case "content_block_start":
 		return served{tools: event.Block.tools()}, true
+	case "message_stop":
+		return served{ends: true}, true
 	}
 	return served{}, false
 }
@@ -180,9 +206,9 @@ func (b block) tools() []string {
 
 // plainReader reads an answer that is one JSON object.
 type plainReader struct {
-	tap  *Tap
-	data []byte
-	long bool
+	answer *answer
+	data   []byte
+	long   bool
 }
 
 func (r *plainReader) feed(p []byte) {
@@ -200,8 +226,10 @@ func (r *plainReader) end() {
 	}
 	switch {
 	case r.long:
-		r.tap.unread()
+		r.answer.tap.unread()
 	case json.Unmarshal(r.data, &m) == nil && m.Type == "message":
-		r.tap.saw(m.message.served())
+		s := m.message.served()
+		s.ends = true
+		r.answer.saw(s)
 	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -32,6 +33,11 @@ type Report struct {
 	MessageIDs []string
 	ToolIDs    []string
 	Models     []string
+	// Whole are the messages that reached the session complete, and their tool
+	// calls; what ended in the middle is listed above only.
+	Whole map[string]bool
+	// HandedOver: the session came through its Door.
+	HandedOver bool
 	Statuses   map[int]int // answers by HTTP status
 	// Unread counts answers whose ids could not be read, so that an id missing
 	// above proves nothing.
@@ -45,8 +51,12 @@ type Tap struct {
 	gateway *Gateway
 	session Session
 
+	served sync.WaitGroup // what serves the session at its door
+
 	mu     sync.Mutex
 	closed bool
+	door   *net.UnixConn
+	server *http.Server
 	active map[*http.Request]context.CancelFunc
 	idle   *sync.Cond // active has become empty
 	report Report
@@ -57,6 +67,7 @@ func newTap(g *Gateway, s Session) *Tap {
 	t.idle = sync.NewCond(&t.mu)
 	t.report = Report{
 		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
+		Whole: make(map[string]bool),
 	}
 	return t
 }
@@ -71,7 +82,7 @@ func (t *Tap) Report() Report {
 	r := t.report
 	r.Descriptions = slices.Clone(r.Descriptions)
 	r.MessageIDs, r.ToolIDs, r.Models = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Models)
-	r.Statuses = maps.Clone(r.Statuses)
+	r.Statuses, r.Whole = maps.Clone(r.Statuses), maps.Clone(r.Whole)
 	return r
 }
 
@@ -86,9 +97,20 @@ func (t *Tap) LastActivity() time.Time {
 // returns when they have ended.
 func (t *Tap) Close() {
 	t.gateway.forget(t)
+	t.breakOff()
+	t.served.Wait()
+}
+
+func (t *Tap) breakOff() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
+	if t.door != nil {
+		t.door.Close()
+	}
+	if t.server != nil {
+		t.server.Close()
+	}
 	for _, cancel := range t.active {
 		cancel()
 	}
@@ -147,6 +169,13 @@ func (t *Tap) inspect(body []byte) {
 	t.report.Exposed = all
 }
 
+func (t *Tap) answered(status int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Statuses[status]++
+	t.report.LastActivity = time.Now()
+}
+
 func (t *Tap) received(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,6 +198,17 @@ func (t *Tap) saw(s served) {
 	r.Models = addNew(r.Models, s.model)
 	for _, id := range s.tools {
 		r.ToolIDs = addNew(r.ToolIDs, id)
+	}
+}
+
+// arrived writes down that the session has all of what a part named.
+func (t *Tap) arrived(s served) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range append(s.tools, s.message) {
+		if id != "" {
+			t.report.Whole[id] = true
+		}
 	}
 }
 

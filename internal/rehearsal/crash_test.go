@@ -16,7 +16,7 @@ import (
 
 // kills is how often the crash test kills. The moments are drawn anew in every
 // run of the test and printed.
-const kills = 4
+const kills = 3
 
 // TestKilled kills a rehearsal again and again, at random moments, and wants
 // the same verdicts in the end as if nothing had happened, every trial counted

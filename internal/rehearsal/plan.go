@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/simmodel"
 	"loopd/loop"
+	"loopd/plugins"
 )
 
 // Kind says what was planted.
@@ -106,17 +108,29 @@ func bySize() []sized {
 }
 
 // lints are the candidates that must cost nothing, by the place in the queue
-// they come before.
-func lints(first candidates.Edit) map[int]Planted {
+// they come before. The duplicate gives the whole file the first candidate made,
+// so it is nothing new whether that one was kept or not.
+func lints(first sentence) map[int]Planted {
+	again := startText(first.path)
+	again = strings.Replace(again, first.after, first.edit().New, 1)
 	program := candidates.Edit{Path: "bin/adr-find", Old: "program=adr-find", New: "program=adr-find # quicker"}
 	long := "[os-adr] " + strings.Repeat("n", candidates.MaxNote+1-len("[os-adr] "))
 	space := candidates.Edit{Path: initPath, Old: "# Start keeping decision records\n", New: "# Start keeping decision records\n\n"}
 	return map[int]Planted{
-		1: {Kind: Duplicate, edits: []candidates.Edit{first}},
+		1: {Kind: Duplicate, edits: []candidates.Edit{{Path: first.path, Whole: &again}}},
 		4: {Kind: OffSurface, edits: []candidates.Edit{program}},
 		5: {Kind: NoOp, edits: []candidates.Edit{space}},
 		6: {Kind: LongNote, edits: []candidates.Edit{{Path: notePath, Whole: &long}}},
 	}
+}
+
+// startText is a file of the bundled plugin, which is part of the program.
+func startText(path string) string {
+	data, err := fs.ReadFile(plugins.FS(), "os-adr/"+path)
+	if err != nil {
+		panic("read the bundled plugin: " + err.Error())
+	}
+	return string(data)
 }
 
 // NewPlan plants the first n candidates in order of interest (0 for all): one
@@ -130,7 +144,7 @@ func NewPlan(cells, guards []harness.Cell, n int) Plan {
 		plan.Wording.Base[c] = .95
 	}
 	all := bySize()
-	extra := lints(all[0].edit())
+	extra := lints(all[0].sentence)
 	for i, s := range all {
 		if p, ok := extra[i]; ok {
 			plan.Candidates = append(plan.Candidates, p)

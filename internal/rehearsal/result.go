@@ -10,6 +10,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/sandbox"
 	"loopd/loop"
 )
 
@@ -65,6 +66,9 @@ func (r *run) countTrials(s *loop.State, out *Result) {
 	for _, t := range s.Trials {
 		out.Orphans += t.Survivors
 		total += t.Seconds
+		if t.Isolation == string(sandbox.RungBwrap) {
+			out.Isolated++
+		}
 		if t.Class != harness.Valid {
 			out.Invalid[string(t.Class)]++
 			continue

@@ -63,6 +63,7 @@ type Options struct {
 	Dir      string // works here; kept afterwards
 	Resume   bool   // continue what is in Dir
 	Binary   agent.Binary
+	Walls    sandbox.Walls
 	UID, GID int
 	Parallel int
 	Log      *slog.Logger
@@ -86,6 +87,7 @@ type Result struct {
 	ExpectNote     int            `json:"expect_note"` // valid sessions whose project should get the note
 	VerifiedNotes  int            `json:"verified_notes"`
 	Exposed        int            `json:"exposed"`
+	Isolated       int            `json:"isolated"` // sessions within walls
 	Invalid        map[string]int `json:"invalid"`
 	Candidates     []Compared     `json:"candidates"`
 	Mismatches     int            `json:"mismatches"`
@@ -215,7 +217,7 @@ func (r *run) campaignOver(ctx context.Context) error {
 	objective, guards := r.cells(harness.Objective), r.cells(harness.Guard)
 	r.plan = NewPlan(objective, guards, r.Candidates)
 	set := loop.DefaultSettings(r.Sessions)
-	set.Seed, set.MaxCandidates = r.Seed, len(r.plan.Candidates)
+	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)
 	if err := r.campaign.Begin(ctx, set, objective, guards); err != nil {
 		return err
 	}
@@ -266,7 +268,7 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
 		Store: r.campaign.Home.Trials(), Judge: judge{r.sealed.Suite}, Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
-		UID: r.UID, GID: r.GID, Now: time.Now,
+		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: time.Now,
 		Rig: &rig{
 			seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
 			faults: plantedFaults(),
@@ -277,6 +279,10 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	}
 	return r.campaign.Run(ctx, loop.Loop{Executor: executor, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe})
 }
+
+// queueFactor is how many candidates the budget is shared among for each one
+// planted: a night has no way to know that its queue is about to end.
+const queueFactor = 2
 
 // driftAfter is how many trials have been recorded when a sealed file is
 // edited: in the middle of the first candidates.

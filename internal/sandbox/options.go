@@ -74,6 +74,8 @@ func (w Walls) options(out *Wrapped, e Enclosure) ([]string, error) {
 	if !w.nested {
 		opts = append(opts, "--disable-userns")
 	}
+	// Directories bwrap has to make itself would be closed to others.
+	opts = append(opts, "--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/opt", "--perms", "0755", "--dir", "/opt/claude")
 	opts = append(opts, w.system...)
 	files, err := accountFiles(out, e.Box)
 	if err != nil {
@@ -84,11 +86,50 @@ func (w Walls) options(out *Wrapped, e Enclosure) ([]string, error) {
 	for _, p := range e.ReadOnly {
 		opts = append(opts, "--ro-bind", p, p)
 	}
+	hidden, err := w.hide(e)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, hidden...)
 	if e.Agent != SelfAgent {
-		opts = append(opts, "--ro-bind", agentSource(e.Box, e.Agent), agentInside)
+		source, err := agentSource(e.Box, e.Agent)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, "--ro-bind", source, agentInside)
 	}
 	opts = append(opts, boxBinds(e.Box)...)
 	return append(opts, "--remount-ro", "/", "--chdir", e.Box.Work), nil
+}
+
+// hide covers what lies in a shown directory and is not for a session: loopd's
+// own program, with the suites inside it, and what the caller names. A file is
+// covered by a device that cannot be opened here, a directory by an empty one.
+func (w Walls) hide(e Enclosure) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var opts []string
+	for _, p := range append([]string{self}, e.Hidden...) {
+		resolved, err := filepath.EvalSymlinks(p)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !w.under(e, resolved) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(resolved)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.IsDir():
+			opts = append(opts, "--tmpfs", resolved, "--remount-ro", resolved)
+		default:
+			opts = append(opts, "--ro-bind", os.DevNull, resolved)
+		}
+	}
+	return opts, nil
 }
 
 // boxBinds show a box at its own paths, so that those in a transcript hold
@@ -106,12 +147,16 @@ func boxBinds(b *Box) []string {
 // agentSource is the agent's program under a name that says nothing, where the
 // box is on the same file system: a bind's source can be read in the session's
 // table of mounts.
-func agentSource(b *Box, path string) string {
-	link := filepath.Join(b.Root, randomName())
-	if os.Link(path, link) == nil {
-		return link
+func agentSource(b *Box, path string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
 	}
-	return path
+	link := filepath.Join(b.Root, randomName())
+	if os.Link(resolved, link) == nil {
+		return link, nil
+	}
+	return resolved, nil
 }
 
 // accountFiles write the files of /etc that name users and hosts.
@@ -121,7 +166,7 @@ func accountFiles(out *Wrapped, b *Box) ([]string, error) {
 		"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\nuser:x:" + insideID + ":" + insideID + "::" + b.Home + ":/bin/sh\n" +
 			"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
 		"/etc/group":         "root:x:0:\nuser:x:" + insideID + ":\nnogroup:x:65534:\n",
-		"/etc/hosts":         "127.0.0.1\tlocalhost\n::1\tlocalhost\n",
+		"/etc/hosts":         "127.0.0.1\tlocalhost\n::1\tip6-localhost\n",
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -170,6 +171,15 @@ func run(ctx context.Context, o ProbeOptions, args []string, w *Wrapped) (said s
 		said = runErr.Error()
 	}
 	return said, nil
+}
+
+// probeAttr runs the probe as the user sessions will run as.
+func probeAttr(o ProbeOptions) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() == 0 && o.UID != 0 {
+		attr.Credential = &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID)}
+	}
+	return attr
 }
 
 // reason tells one refusal from another by what bwrap prints and by the

@@ -22,6 +22,9 @@ import (
 const childEnv = "SANDBOX_TEST_CHILD"
 
 func TestMain(m *testing.M) {
+	if IsHelper(os.Args) {
+		os.Exit(HelperMain(os.Args, os.Environ()))
+	}
 	switch os.Getenv(childEnv) {
 	case "":
 		os.Exit(m.Run())
@@ -44,7 +47,7 @@ func fixture() harness.Tree {
 	}
 }
 
-func options(t *testing.T, base string) Options {
+func options(t testing.TB, base string) Options {
 	t.Helper()
 	g, err := NewGitTemplate(t.Context(), fixture())
 	if err != nil {
@@ -57,7 +60,7 @@ func options(t *testing.T, base string) Options {
 }
 
 // newBase is a directory every user may pass through, unlike t.TempDir's.
-func newBase(t *testing.T) string {
+func newBase(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -70,7 +73,7 @@ func newBase(t *testing.T) string {
 	return dir
 }
 
-func newBox(t *testing.T, o Options) *Box {
+func newBox(t testing.TB, o Options) *Box {
 	t.Helper()
 	b, err := New(t.Context(), o)
 	if err != nil {

@@ -64,6 +64,10 @@ type Enclosure struct {
 	// ReadOnly are more directories or files of the machine to show, at their
 	// own paths.
 	ReadOnly []string
+	// Hidden are directories or files that no session may read, wherever they
+	// are: the state directory, a user's suite. Those outside what is shown
+	// cannot be named inside anyway.
+	Hidden []string
 }
 
 // Wrapped is a program to start instead of the agent. Its Files follow standard
@@ -122,12 +126,12 @@ func (w Walls) validate(e Enclosure) error {
 	if !filepath.IsAbs(e.Agent) {
 		return fmt.Errorf("agent %q is not an absolute path", e.Agent)
 	}
-	for _, p := range e.ReadOnly {
+	for _, p := range slices.Concat(e.ReadOnly, e.Hidden) {
 		if p != filepath.Clean(p) || !filepath.IsAbs(p) || p == "/" {
-			return fmt.Errorf("read-only path %q is not a clean absolute path below /", p)
+			return fmt.Errorf("path %q is not a clean absolute path below /", p)
 		}
 	}
-	if s := strings.Join(slices.Concat(e.Args, e.Env, e.ReadOnly), ""); strings.Contains(s, "\x00") {
+	if s := strings.Join(slices.Concat(e.Args, e.Env, e.ReadOnly, e.Hidden), ""); strings.Contains(s, "\x00") {
 		return errors.New("an argument holds a NUL byte")
 	}
 	return nil
@@ -194,11 +198,13 @@ func (w Walls) environ(e Enclosure) []string {
 }
 
 func (w Walls) shows(e Enclosure, dir string) bool {
-	for _, top := range slices.Concat(w.visible, e.ReadOnly) {
-		if dir == top || strings.HasPrefix(dir, top+"/") {
-			info, err := os.Stat(dir)
-			return err == nil && info.IsDir()
-		}
-	}
-	return false
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir() && w.under(e, dir)
+}
+
+// under reports whether a path is one of those shown or below it.
+func (w Walls) under(e Enclosure, path string) bool {
+	return slices.ContainsFunc(slices.Concat(w.visible, e.ReadOnly), func(top string) bool {
+		return path == top || strings.HasPrefix(path, top+"/")
+	})
 }

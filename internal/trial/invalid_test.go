@@ -280,7 +280,6 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		t.Parallel()
 		ctx, stop := context.WithCancel(t.Context())
 		b := newBench(t)
-		b.o.Now = time.Now
 		spec := b.spec("N1", "haiku", 1, play{fault: simmodel.FaultHang})
 		b.o.Rig = stopper{b, stop}
 		got, err := b.executor().Run(ctx, spec)

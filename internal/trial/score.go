@@ -100,7 +100,7 @@ func served(seen gateway.Report) map[string]bool {
 	}
 	out := make(map[string]bool, len(seen.MessageIDs)+len(seen.ToolIDs))
 	for _, id := range slices.Concat(seen.MessageIDs, seen.ToolIDs) {
-		out[id] = false
+		out[id] = seen.Whole[id]
 	}
 	return out
 }

@@ -17,7 +17,6 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
@@ -61,8 +60,15 @@ type Options struct {
 	Rig        Rig
 	Redactor   *redact.Redactor
 	Instrument string
-	UID, GID   int
-	Now        func() time.Time
+	// Walls shut sessions in; the zero value runs them as UID and GID in the
+	// open. Hidden lists what no session may read wherever it lies.
+	Walls    sandbox.Walls
+	Hidden   []string
+	UID, GID int
+	// Graphs are the built code graphs by fixture, laid into the project of a
+	// scenario that wants one.
+	Graphs map[string]harness.Tree
+	Now    func() time.Time
 }
 
 // Executor runs specs. It is safe for concurrent use.
@@ -70,6 +76,9 @@ type Executor struct {
 	o      Options
 	starts map[string]*start // by scenario
 }
+
+// graphDir is where a project keeps its code graph; git ignores it.
+const graphDir = "graphify-out"
 
 // start is what every session of a scenario begins with.
 type start struct {
@@ -86,6 +95,11 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("prepare scenario %s: %w", sc.ID, err)
 		}
+		if sc.Graph {
+			for name, f := range o.Graphs[sc.Fixture] {
+				tree[graphDir+"/"+name] = f
+			}
+		}
 		git, err := sandbox.NewGitTemplate(ctx, tree)
 		if err != nil {
 			return nil, fmt.Errorf("prepare scenario %s: %w", sc.ID, err)
@@ -97,7 +111,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 
 // Run runs one spec to its end.
 func (e *Executor) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
-	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Instrument: e.o.Instrument, Started: e.o.Now().UTC(), Isolation: "none"}
+	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Instrument: e.o.Instrument, Started: e.o.Now().UTC(), Isolation: string(e.o.Walls.Rung())}
 	drifted, err := e.sealBroken(ctx, &t)
 	if err != nil || drifted {
 		return t, err
@@ -114,6 +128,15 @@ func (e *Executor) Run(ctx context.Context, spec harness.Spec) (harness.Trial, e
 		return t, err
 	}
 	return t, nil
+}
+
+// boxUser owns the box: within walls that is loopd's own user, whom the session
+// sees as an ordinary one.
+func (e *Executor) boxUser() int {
+	if e.o.Walls.Rung() == sandbox.RungBwrap {
+		return 0
+	}
+	return e.o.UID
 }
 
 // sealBroken verifies the seal and makes the trial void when it does not hold.
@@ -138,7 +161,7 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 	}
 	st := e.starts[sc.ID]
 	box, err := sandbox.New(ctx, sandbox.Options{
-		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.o.UID, GID: e.o.GID,
+		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.boxUser(), GID: e.boxUser(),
 	})
 	if err != nil {
 		return cancelled(ctx, t, err)
@@ -174,72 +197,4 @@ func cancelled(ctx context.Context, t *harness.Trial, err error) error {
 // invalidResult is the result of a session that is no evidence.
 func invalidResult(spec harness.Spec) harness.Result {
 	return harness.Result{Kind: harness.Unprompted, Case: spec.Slot.Cell.Scenario, Outcome: harness.Invalid}
-}
-
-// attempt is what a launch left behind.
-type attempt struct {
-	exit       agent.Exit
-	transcript *transcript.Transcript
-	seen       gateway.Report
-	dir        string
-}
-
-// launch runs the agent once, keeping its output on disk as it comes.
-func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) (attempt, error) {
-	tap := e.o.Gateway.Open(gateway.Session{Note: noteFor(t, w), Descriptions: w.Descriptions})
-	defer tap.Close()
-	if e.o.Rig != nil {
-		forget, err := e.o.Rig.Register(t.Spec, tap.Key())
-		if err != nil {
-			return attempt{}, err
-		}
-		defer forget()
-	}
-	l, err := e.launchOf(sc, box, tap, t)
-	if err != nil {
-		return attempt{}, err
-	}
-	files, err := e.openAttempt(t.ID)
-	if err != nil {
-		return attempt{}, err
-	}
-	l.Stdout, l.Stderr = files.stdout, files.stderr
-	exit, runErr := agent.Run(ctx, l)
-	digest, err := files.close()
-	if err := errors.Join(runErr, err); err != nil {
-		return attempt{}, err
-	}
-	tap.Close()
-	t.Transcript, t.Seconds, t.Survivors = digest, exit.Wall.Seconds(), exit.Survivors
-	tr, err := files.parse()
-	return attempt{exit: exit, transcript: tr, seen: tap.Report(), dir: files.dir}, err
-}
-
-func noteFor(t *harness.Trial, w Wording) string {
-	if !t.ExpectsNote {
-		return ""
-	}
-	return w.Note
-}
-
-// launchOf builds the launch of the sealed profile for this sandbox.
-func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.Tap, t *harness.Trial) (agent.Launch, error) {
-	profile := e.o.Suite.Launch
-	model, ok := profile.Model(t.Spec.Slot.Cell.Tier)
-	if !ok {
-		return agent.Launch{}, fmt.Errorf("no tier %s in the launch profile", t.Spec.Slot.Cell.Tier)
-	}
-	env, err := agent.Environ(profile, e.values(box, tap))
-	if err != nil {
-		return agent.Launch{}, err
-	}
-	task := sc.PracticeTask
-	if sc.Role != harness.Practice {
-		task = sc.Task.Reveal()
-	}
-	return agent.Launch{
-		Path: e.o.Agent.Path, Argv0: "claude", Args: agent.Command(profile, agent.CommandOptions{Model: model, PluginDir: box.Plugin}),
-		Env: env, Dir: box.Work, Stdin: []byte(task), Clocks: profile.Clocks, Activity: tap.LastActivity,
-		UID: e.o.UID, GID: e.o.GID, Marker: box.Root,
-	}, nil
 }

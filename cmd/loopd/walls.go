@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"loopd/internal/sandbox"
+)
+
+// probeWalls finds out whether sessions can be shut in here, by doing it.
+func probeWalls(ctx context.Context, e env) (sandbox.Walls, error) {
+	return sandbox.Probe(ctx, sandbox.ProbeOptions{Path: e.getenv("PATH")})
+}
+
+// wallsOrNone goes on without walls where there are none and says so. Only a
+// rehearsal may: its model is a program of ours.
+func wallsOrNone(ctx context.Context, e env) sandbox.Walls {
+	walls, err := probeWalls(ctx, e)
+	if err != nil {
+		fmt.Fprintf(e.stderr, "loopd: sessions are not isolated: %v\n", err)
+		if hint := hintOf(err); hint != "" {
+			fmt.Fprintf(e.stderr, "loopd: hint: %s\n", hint)
+		}
+	}
+	return walls
+}

@@ -1,0 +1,377 @@
+package campaign
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/candidates"
+	"loopd/loop"
+)
+
+// spool writes a file into the spool as a person's editor would.
+func (n *night) spool(name, text string) {
+	n.t.Helper()
+	if err := os.MkdirAll(n.home.Spool(), 0o700); err != nil {
+		n.t.Fatal(err)
+	}
+	overwrite(n.t, filepath.Join(n.home.Spool(), name), text)
+}
+
+// spooled lists the names in the spool.
+func (n *night) spooled() []string {
+	n.t.Helper()
+	entries, err := os.ReadDir(n.home.Spool())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// takeIn asks for what has arrived and queues it.
+func (n *night) takeIn(c *Campaign) []candidates.Candidate {
+	n.t.Helper()
+	got, err := c.intake(n.t.Context(), c.Current())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, cand := range got {
+		if err := c.Queue(n.t.Context(), cand); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	return got
+}
+
+func TestSpoolTakesFilesAndPatches(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	text := "[os-adr] Look.\n"
+	n.spool("b-files.yaml", "rationale: plain\nauthor: ann\ntargets: [R1/sonnet]\nfiles:\n  hooks/session-start-note.md: |\n    [os-adr] Look.\n")
+	patch := sentence(t, "It is quick.")
+	n.spool("a-patch.yaml", "patch: |\n  "+strings.ReplaceAll(strings.TrimSpace(patch.Patch), "\n", "\n  ")+"\n")
+	got := n.takeIn(c)
+	edits, err := candidates.ParsePatch(patch.Patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []candidates.Candidate{
+		{ID: "c001", Source: candidates.Person, Edits: edits},
+		{
+			ID: "c002", Source: candidates.Person, Author: "ann", Rationale: "plain", Targets: []string{"R1/sonnet"},
+			Edits: []candidates.Edit{{Path: "hooks/session-start-note.md", Whole: &text}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if again := n.takeIn(c); len(again) > 0 || len(n.spooled()) > 0 {
+		t.Errorf("a second look found %v and left %v", again, n.spooled())
+	}
+}
+
+func TestSpoolSetsAsideWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	secret := filepath.Join(t.TempDir(), "outside.yaml")
+	whole := "files: {hooks/session-start-note.md: \"[os-adr] %s\"}\n"
+	overwrite(t, secret, fmt.Sprintf(whole, "outside"))
+	n.spool("good.yaml", fmt.Sprintf(whole, "good"))
+	for name, text := range map[string]string{
+		"garbage.yaml":   "\x00\x01 : [",
+		"unknown.yaml":   "rational: misspelt\n" + fmt.Sprintf(whole, "x"),
+		"empty.yaml":     "",
+		"nothing.yaml":   "rationale: nothing to change\n",
+		"both.yaml":      "patch: not a patch\n",
+		"source.yaml":    "source: stranger\n" + fmt.Sprintf(whole, "x"),
+		"target.yaml":    "targets: [somewhere]\n" + fmt.Sprintf(whole, "x"),
+		"large.yaml":     fmt.Sprintf(whole, strings.Repeat("n", 2<<20)),
+		"latin1.yaml":    fmt.Sprintf(whole, "caf\xe9"),
+		"rationale.yaml": "rationale: \"caf\xe9\"\n" + fmt.Sprintf(whole, "x"),
+	} {
+		n.spool(name, text)
+	}
+	if err := os.Symlink(secret, filepath.Join(n.home.Spool(), "link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(n.home.Spool(), "dir.yaml", "more"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(n.home.Spool(), "pipe.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.takeIn(c); len(got) != 1 || !strings.HasSuffix(*got[0].Edits[0].Whole, "good") {
+		t.Errorf("taken in: got %+v, want the good one", got)
+	}
+	want := []string{"good.yaml"}
+	for _, bad := range []string{
+		"both", "dir", "empty", "garbage", "large", "latin1", "link", "nothing", "pipe", "rationale", "source", "target", "unknown",
+	} {
+		want = append(want, bad+".yaml.refused")
+		if said := strings.Count(n.log.String(), filepath.Join(n.home.Spool(), bad+".yaml")+" "); said != 1 {
+			t.Errorf("%s: said %d times", bad, said)
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, n.spooled()); diff != "" {
+		t.Error(diff)
+	}
+	n.takeIn(c)
+	if got := strings.Count(n.log.String(), "spool file refused"); got != len(want)-1 {
+		t.Errorf("refusals said: got %d, want each once, %d", got, len(want)-1)
+	}
+}
+
+func TestSpoolLeavesUnfinishedFilesAlone(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	names := []string{".half.yaml", ".half.yaml123", "c.yaml.refused", "c.yaml.tmp", "c.yaml~"}
+	for _, name := range names {
+		n.spool(name, "files: {hooks/sess")
+	}
+	if got := n.takeIn(c); len(got) > 0 || n.log.Len() > 0 {
+		t.Errorf("taken in %v, said %q", got, n.log.String())
+	}
+	if diff := cmp.Diff(names, n.spooled()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSettingAsideNeverOverwrites(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	if err := os.MkdirAll(filepath.Join(n.home.Spool(), "x.yaml.refused", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n.spool("x.yaml", "one")
+	n.takeIn(c)
+	n.spool("x.yaml", "two")
+	n.takeIn(c)
+	for name, want := range map[string]string{"x.yaml.refused-2": "one", "x.yaml.refused-3": "two"} {
+		if got := read(t, filepath.Join(n.home.Spool(), name)); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestTheSameFileIsQueuedOnce(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	d := sentence(t, "It is quick.")
+	name := n.drop(d)
+	n.spool("copy.yaml", read(t, filepath.Join(n.home.Spool(), name+".yaml")))
+	if got := n.takeIn(c); len(got) != 1 {
+		t.Errorf("first look: got %d, want 1", len(got))
+	}
+	n.drop(d) // what a crash between recording and removing leaves
+	if got := n.takeIn(c); len(got) != 0 || len(n.spooled()) != 0 {
+		t.Errorf("second look: got %d, left %v", len(got), n.spooled())
+	}
+	d.Rationale = "another reason"
+	n.drop(d)
+	if got := n.takeIn(c); len(got) != 1 || got[0].ID != "c002" {
+		t.Errorf("another reason: got %v, want one more", got)
+	}
+}
+
+func TestIDsGoOnAfterTheHighest(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	cand, err := sentence(t, "It is quick.").Candidate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cand.ID = "c041"
+	if err := c.Queue(t.Context(), cand); err != nil {
+		t.Fatal(err)
+	}
+	n.drop(sentence(t, "It is small."))
+	n.drop(sentence(t, "It is plain."))
+	got := n.takeIn(c)
+	if len(got) != 2 || got[0].ID != "c042" || got[1].ID != "c043" {
+		t.Errorf("got %v, want c042 and c043", got)
+	}
+}
+
+func TestDropRefuses(t *testing.T) {
+	t.Parallel()
+	h := Home{Dir: t.TempDir()}
+	for name, d := range map[string]Dropped{
+		"empty":  {Rationale: "nothing"},
+		"patch":  {Patch: "no patch"},
+		"large":  {Files: map[string]string{"a": strings.Repeat("n", maxDropped)}},
+		"latin1": {Files: map[string]string{"a": "caf\xe9"}},
+	} {
+		if _, err := h.Drop(d); err == nil || !strings.HasPrefix(err.Error(), "add candidate: ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := os.Stat(h.Spool()); err == nil {
+		t.Error("a refused candidate left something")
+	}
+	if err := h.Undrop("../ledger"); err == nil {
+		t.Error("a name outside the spool was taken")
+	}
+	name, err := h.Drop(sentence(t, "It is quick."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.Spooled(); err != nil || len(got) != 1 || got[0].Name != name || got[0].Err != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if err := h.Undrop(name); err != nil {
+		t.Error(err)
+	}
+	if got, err := h.Spooled(); err != nil || len(got) != 0 {
+		t.Errorf("after undrop: got %+v, %v", got, err)
+	}
+}
+
+// taskOf is the held-out text of a scenario, read from the sealed file as its
+// author wrote it.
+func (n *night) taskOf(id string) string {
+	n.t.Helper()
+	_, task, found := strings.Cut(read(n.t, filepath.Join(n.sealed.Dir, "scenarios", id+".md")), "## Task\n")
+	if !found || len(strings.Fields(task)) < 12 {
+		n.t.Fatalf("scenario %s has no task to echo", id)
+	}
+	return strings.Join(strings.Fields(task), " ")
+}
+
+func TestAnEchoOfATaskCostsNothingAndGoesNowhere(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	task := n.taskOf("R1")
+	words := strings.Fields(task)
+	stretch := strings.Join(words[3:9], " ")
+	c := n.open()
+	n.begin(c)
+	wording := sentence(t, "Think of "+strings.ToUpper(stretch)+".")
+	wording.Rationale = "plain"
+	n.drop(wording)
+	reason := sentence(t, "It is quick.")
+	reason.Rationale = "helps when " + stretch
+	n.drop(reason)
+	n.run(c)
+	s := c.Current()
+	for _, p := range s.Progress {
+		if p.Decided == nil || p.Decided.Reason != loop.ByLint || p.Decided.Sessions != 0 || p.Commit != "" {
+			t.Errorf("%s: got %+v with commit %q, want a lint without one", p.Candidate.ID, p.Decided, p.Commit)
+			continue
+		}
+		if f := p.Decided.Findings; len(f) != 1 || f[0].Class != candidates.Echo || holds(jsonOf(t, f), stretch) {
+			t.Errorf("%s: findings %+v, want an echo that repeats nothing", p.Candidate.ID, f)
+		}
+	}
+	if len(s.Progress) != 2 || n.git("for-each-ref", "refs/heads/loopd") != "" {
+		t.Errorf("progress %v, branches %q", verdicts(s), n.git("for-each-ref", "refs/heads/loopd"))
+	}
+	n.wantNowhere(c, stretch)
+	n.close(c)
+	if diff := cmp.Diff(n.before, n.user()); diff != "" {
+		t.Errorf("the user's repository changed: %s", diff)
+	}
+}
+
+func holds(text, words string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(words))
+}
+
+// wantNowhere checks that the words of a task are in no event but those that
+// queued the wording they were written in, and in no table or page but under
+// the rationale a person gave; and the task as a whole in none at all.
+func (n *night) wantNowhere(c *Campaign, stretch string) {
+	n.t.Helper()
+	queued := 0
+	for e, err := range c.ledger.Entries(n.t.Context(), 1) {
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if !holds(string(e.Payload), stretch) {
+			continue
+		}
+		if queued++; loop.Kind(e.Kind) != loop.KindQueued {
+			n.t.Errorf("event %d, %s, repeats the task", e.Seq, e.Kind)
+		}
+	}
+	if queued != 2 {
+		n.t.Errorf("queued with an echo: got %d, want 2", queued)
+	}
+	sawRationale := false
+	for path, text := range n.following(&loop.State{}) {
+		for line := range strings.Lines(text) {
+			if !holds(line, stretch) {
+				continue
+			}
+			sawRationale = true
+			if !strings.Contains(line, "helps when") {
+				n.t.Errorf("%s repeats the task: %q", path, line)
+			}
+		}
+		for _, sc := range c.Sealed.Suite.Scenarios {
+			if len(sc.Task.Overlap(text, 9)) > 0 {
+				n.t.Errorf("%s holds the task of %s", path, sc.ID)
+			}
+		}
+	}
+	if !sawRationale {
+		n.t.Error("no page holds the rationale, so nothing was looked through")
+	}
+}
+
+func TestNoTaskIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.whole()
+	s := c.Current()
+	defer c.Close()
+	texts := n.following(s)
+	var payloads bytes.Buffer
+	for e, err := range c.ledger.Entries(t.Context(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		payloads.Write(e.Payload)
+	}
+	texts["ledger"], texts["log"] = payloads.String(), n.log.String()
+	for name, text := range texts {
+		for _, sc := range c.Sealed.Suite.Scenarios {
+			if spans := sc.Task.Overlap(text, echoWords); len(spans) > 0 {
+				t.Errorf("%s repeats the task of %s in %d places", name, sc.ID, len(spans))
+			}
+		}
+	}
+	if payloads.Len() == 0 || time.Since(s.StartedAt) > time.Hour {
+		t.Error("nothing was looked through")
+	}
+}

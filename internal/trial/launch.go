@@ -1,0 +1,104 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"loopd/harness"
+	"loopd/harness/transcript"
+	"loopd/internal/agent"
+	"loopd/internal/gateway"
+	"loopd/internal/sandbox"
+)
+
+// attempt is what a launch left behind.
+type attempt struct {
+	exit       agent.Exit
+	transcript *transcript.Transcript
+	seen       gateway.Report
+	dir        string
+}
+
+// launch runs the agent once, keeping its output on disk as it comes.
+func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) (attempt, error) {
+	tap := e.o.Gateway.Open(gateway.Session{Note: noteFor(t, w), Descriptions: w.Descriptions})
+	defer tap.Close()
+	if e.o.Rig != nil {
+		forget, err := e.o.Rig.Register(t.Spec, tap.Key())
+		if err != nil {
+			return attempt{}, err
+		}
+		defer forget()
+	}
+	files, err := e.openAttempt(t.ID)
+	if err != nil {
+		return attempt{}, err
+	}
+	l, release, err := e.launchOf(sc, box, tap, t)
+	if err != nil {
+		_, closeErr := files.close()
+		return attempt{}, errors.Join(err, closeErr)
+	}
+	defer release()
+	l.Stdout, l.Stderr = files.stdout, files.stderr
+	exit, runErr := agent.Run(ctx, l)
+	digest, err := files.close()
+	if err := errors.Join(runErr, err); err != nil {
+		return attempt{}, err
+	}
+	tap.Close()
+	t.Transcript, t.Seconds, t.Survivors = digest, exit.Wall.Seconds(), exit.Survivors
+	tr, err := files.parse()
+	return attempt{exit: exit, transcript: tr, seen: tap.Report(), dir: files.dir}, err
+}
+
+func noteFor(t *harness.Trial, w Wording) string {
+	if !t.ExpectsNote {
+		return ""
+	}
+	return w.Note
+}
+
+// launchOf builds the launch of the sealed profile for this sandbox, within
+// walls where there are some. The function it returns gives up what was opened.
+func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.Tap, t *harness.Trial) (l agent.Launch, release func() error, err error) {
+	profile := e.o.Suite.Launch
+	model, ok := profile.Model(t.Spec.Slot.Cell.Tier)
+	if !ok {
+		return l, nil, fmt.Errorf("no tier %s in the launch profile", t.Spec.Slot.Cell.Tier)
+	}
+	env, err := agent.Environ(profile, e.values(box, tap))
+	if err != nil {
+		return l, nil, err
+	}
+	task := sc.PracticeTask
+	if sc.Role != harness.Practice {
+		task = sc.Task.Reveal()
+	}
+	l = agent.Launch{
+		Path: e.o.Agent.Path, Argv0: "claude", Args: agent.Command(profile, agent.CommandOptions{Model: model, PluginDir: box.Plugin}),
+		Env: env, Dir: box.Work, Stdin: []byte(task), Clocks: profile.Clocks, Activity: tap.LastActivity,
+		UID: e.o.UID, GID: e.o.GID, Marker: box.Root,
+	}
+	if e.o.Walls.Rung() == sandbox.RungNone {
+		return l, func() error { return nil }, nil
+	}
+	return e.walled(l, box, tap)
+}
+
+// walled shuts the launch in: the session sees its box, the agent's program and
+// the system's programs, and its only way out is the gateway.
+func (e *Executor) walled(l agent.Launch, box *sandbox.Box, tap *gateway.Tap) (agent.Launch, func() error, error) {
+	door, err := tap.Door()
+	if err != nil {
+		return l, nil, err
+	}
+	w, err := e.o.Walls.Wrap(sandbox.Enclosure{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, Door: door, Hidden: e.o.Hidden})
+	if err != nil {
+		return l, nil, err
+	}
+	l.Path, l.Argv0, l.Args, l.Env, l.Files = w.Path, "", w.Args, w.Env, w.Files
+	l.Walled, l.UID, l.GID = true, 0, 0
+	return l, w.Close, nil
+}
