@@ -112,7 +112,7 @@ func graphPlaces(ctx context.Context, e env, suiteDir, out string) (harness.Suit
 		return harness.Suite{}, "", err
 	}
 	if out == "" {
-		out = filepath.Join(home.Dir, "graph")
+		out = home.Graph()
 	}
 	if suiteDir != "" {
 		s, err := readSuite(e, suiteDir)

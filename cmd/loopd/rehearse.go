@@ -97,7 +97,8 @@ func planOf(ctx context.Context, candidates int) (rehearsal.Plan, error) {
 	if err != nil {
 		return rehearsal.Plan{}, err
 	}
-	return rehearsal.NewPlan(sealed.Suite.Cells(harness.Objective), sealed.Suite.Cells(harness.Guard), candidates), nil
+	grid := campaign.GridOf(sealed.Suite, nil, nil)
+	return rehearsal.NewPlan(grid.Objective, grid.Guards, candidates), nil
 }
 
 func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {

@@ -49,8 +49,8 @@ func newRoot(e env) *cobra.Command {
 	for group, verbs := range map[string][]*cobra.Command{
 		groupNight:  {newRun(e), newRehearse(e), newStatus(e)},
 		groupReview: {newReport(e), newCandidate(e), newTranscript(e)},
-		groupSuite:  {newInit(e), newFreeze(e)},
-		groupTools:  {newVerify(e), newConfig(e), newVersion(e)},
+		groupSuite:  {newInit(e), newFreeze(e), newGraph(e), newLogin(e)},
+		groupTools:  {newDoctor(e), newVerify(e), newConfig(e), newVersion(e)},
 	} {
 		for _, v := range verbs {
 			v.GroupID = group

@@ -26,6 +26,8 @@ type runOptions struct {
 	seed        uint64
 	noIsolation bool
 	json        bool
+
+	walls sandbox.Walls
 }
 
 func newRun(e env) *cobra.Command {
@@ -39,7 +41,7 @@ func newRun(e env) *cobra.Command {
 	f.IntVar(&o.sessions, "sessions", 0, "budget of a new campaign, in sessions")
 	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of every coin; 0 takes it from the clock")
-	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "run sessions as an ordinary process of this machine")
+	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
 	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
 	return cmd
 }
@@ -49,9 +51,14 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.noIsolation {
-		return usageError(runHint, "start campaign: sessions run with every permission and nothing isolates them yet")
+	walls, err := probeWalls(ctx, e)
+	if err != nil && !o.noIsolation {
+		return &codedError{exitUsage, fmt.Errorf("start campaign: sessions have every permission and would not be isolated: %w", err), wallHint(err)}
 	}
+	if err != nil {
+		fmt.Fprintf(e.stderr, "loopd: sessions are not isolated: %v\n", err)
+	}
+	o.walls = walls
 	n, err := openNight(ctx, e, l.Config, o)
 	if err != nil {
 		return err
@@ -72,13 +79,14 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 
 // night is a campaign with everything it needs open.
 type night struct {
-	cfg               config.Config
-	o                 runOptions
-	objective, guards []harness.Cell
-	settings          loop.Settings
-	campaign          *campaign.Campaign
-	gateway           *gateway.Gateway
-	trial             trial.Options
+	cfg      config.Config
+	o        runOptions
+	grid     campaign.Grid
+	graphs   map[string]harness.Tree
+	settings loop.Settings
+	campaign *campaign.Campaign
+	gateway  *gateway.Gateway
+	trial    trial.Options
 }
 
 // openNight opens what a campaign needs. Everything that may refuse comes
@@ -104,6 +112,9 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if err != nil {
 		return nil, err
 	}
+	if n.graphs, err = home.Graphs(); err != nil {
+		return nil, err
+	}
 	if err := n.choose(sealed.Suite, under); err != nil {
 		return nil, err
 	}
@@ -113,14 +124,14 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	}
 	n.campaign, err = campaign.Open(ctx, campaign.Options{
 		Home: home, Plugin: cfg.Plugin, Sealed: sealed, AgentName: "claude " + binary.Version, AgentSHA: binary.SHA256,
-		Credential: string(cred.Header), Now: time.Now, Log: logger(e),
+		Credential: string(cred.Kind), Graphs: n.graphs, Now: time.Now, Log: logger(e),
 	})
 	if err != nil {
 		return nil, err
 	}
 	n.trial = trial.Options{
 		Suite: sealed.Suite, Seal: sealed.Verify, Wording: n.campaign.Wordings.Trial, Agent: binary, Store: home.Trials(), Judge: judge,
-		Redactor: redact.New(cred.Value), UID: sessionUser(), GID: sessionUser(), Now: time.Now,
+		Redactor: redact.New(cred.Value()), Walls: o.walls, Hidden: hiddenFrom(home, cfg), Graphs: n.graphs, UID: sessionUser(), GID: sessionUser(), Now: time.Now,
 	}
 	n.gateway, err = startGateway(ctx, e, cred)
 	n.trial.Gateway = n.gateway
@@ -132,21 +143,21 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 }
 
 // runHint is the command that opens a campaign.
-const runHint = "loopd run --sessions 400 --i-accept-no-isolation"
+const runHint = "loopd run --sessions 400"
 
 // outside looks at what a campaign needs beside its suite: a repository with a
 // commit to start from, a credential and an agent.
-func outside(ctx context.Context, e env, cfg config.Config) (gateway.Credential, agent.Binary, error) {
+func outside(ctx context.Context, e env, cfg config.Config) (config.Credential, agent.Binary, error) {
 	user, err := gitrepo.OpenUser(cfg.Plugin)
 	if err != nil {
-		return gateway.Credential{}, agent.Binary{}, fmt.Errorf("start campaign: %w", err)
+		return config.Credential{}, agent.Binary{}, fmt.Errorf("start campaign: %w", err)
 	}
 	if _, err := user.Head(); err != nil {
-		return gateway.Credential{}, agent.Binary{}, usageError("git add --all && git commit", "start campaign: %w", err)
+		return config.Credential{}, agent.Binary{}, usageError("git add --all && git commit", "start campaign: %w", err)
 	}
-	cred, err := credentialOf(e)
+	cred, err := config.FindCredential(e.getenv)
 	if err != nil {
-		return cred, agent.Binary{}, err
+		return cred, agent.Binary{}, usageError("loopd login", "start campaign: %w", err)
 	}
 	binary, err := pinClaude(ctx, e, cfg.Agent)
 	return cred, binary, err
@@ -169,13 +180,11 @@ func (n *night) budget() int {
 // choose fixes the cells and the numbers of a new campaign; one under way has
 // its own.
 func (n *night) choose(s harness.Suite, under bool) error {
-	var err error
-	if n.objective, err = selectCells(s, harness.Objective, n.cfg); err != nil {
+	pick, err := pickCells(s, n.cfg)
+	if err != nil {
 		return err
 	}
-	if n.guards, err = selectCells(s, harness.Guard, n.cfg); err != nil {
-		return err
-	}
+	n.grid = campaign.GridOf(s, n.graphs, pick)
 	n.settings = loop.DefaultSettings(n.budget())
 	n.settings.Seed, n.settings.MaxCandidates = n.o.seed, n.cfg.MaxCandidates
 	if n.o.seed == 0 {
@@ -184,14 +193,14 @@ func (n *night) choose(s harness.Suite, under bool) error {
 	if under {
 		return nil
 	}
-	if err := n.settings.Validate(len(n.objective)); err != nil {
+	if err := n.settings.Validate(len(n.grid.Objective)); err != nil {
 		return usageError(runHint, "start campaign: %w", err)
 	}
 	return nil
 }
 
 // startGateway opens the way to the API the user's environment names.
-func startGateway(ctx context.Context, e env, cred gateway.Credential) (*gateway.Gateway, error) {
+func startGateway(ctx context.Context, e env, cred config.Credential) (*gateway.Gateway, error) {
 	base := e.getenv("ANTHROPIC_BASE_URL")
 	if base == "" {
 		base = "https://api.anthropic.com"
@@ -200,23 +209,25 @@ func startGateway(ctx context.Context, e env, cred gateway.Credential) (*gateway
 	if err != nil {
 		return nil, usageError("", "ANTHROPIC_BASE_URL: %w", err)
 	}
-	return gateway.Start(ctx, upstream, cred)
+	header := gateway.HeaderKey
+	if cred.Kind == config.OAuthToken {
+		header = gateway.HeaderToken
+	}
+	return gateway.Start(ctx, upstream, gateway.Credential{Header: header, Value: cred.Value()})
 }
 
-// credentialOf takes the user's credential from the environment.
-func credentialOf(e env) (gateway.Credential, error) {
-	if key := e.getenv("ANTHROPIC_API_KEY"); key != "" {
-		return gateway.Credential{Header: gateway.HeaderKey, Value: key}, nil
+// hiddenFrom lists what no session may read, wherever it lies.
+func hiddenFrom(home campaign.Home, cfg config.Config) []string {
+	out := []string{home.Dir}
+	if cfg.Suite != config.Bundled {
+		out = append(out, cfg.Suite)
 	}
-	if token := e.getenv("CLAUDE_CODE_OAUTH_TOKEN"); token != "" {
-		return gateway.Credential{Header: gateway.HeaderToken, Value: token}, nil
-	}
-	return gateway.Credential{}, usageError("export ANTHROPIC_API_KEY=…", "start campaign: no credential: neither ANTHROPIC_API_KEY nor CLAUDE_CODE_OAUTH_TOKEN is set")
+	return out
 }
 
 // begin opens a new campaign or continues the one under way.
 func (n *night) begin(ctx context.Context) error {
-	if err := n.campaign.Begin(ctx, n.settings, n.objective, n.guards); err != nil {
+	if err := n.campaign.Begin(ctx, n.settings, n.grid); err != nil {
 		return fmt.Errorf("start campaign: %w", err)
 	}
 	n.trial.Instrument = n.campaign.Current().Started.Instrument

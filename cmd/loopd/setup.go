@@ -47,8 +47,9 @@ func openSuite(ctx context.Context, h campaign.Home, c config.Config) (campaign.
 	return sealed, err
 }
 
-// selectCells keeps the cells of the scenarios and tiers named in the settings.
-func selectCells(s harness.Suite, role harness.Role, c config.Config) ([]harness.Cell, error) {
+// pickCells wants the cells of the scenarios and tiers named in the settings.
+// Naming scenarios narrows the metric; guards and controls go with every tier.
+func pickCells(s harness.Suite, c config.Config) (func(harness.Cell) bool, error) {
 	for _, id := range c.Scenarios {
 		if _, ok := s.Scenario(id); !ok {
 			return nil, usageError("loopd config", "scenarios: the suite has no %q", id)
@@ -59,10 +60,13 @@ func selectCells(s harness.Suite, role harness.Role, c config.Config) ([]harness
 			return nil, usageError("loopd config", "tiers: the suite has no %q", t)
 		}
 	}
-	return slices.DeleteFunc(s.Cells(role), func(cell harness.Cell) bool {
-		return len(c.Scenarios) > 0 && role == harness.Objective && !slices.Contains(c.Scenarios, cell.Scenario) ||
-			len(c.Tiers) > 0 && !slices.Contains(c.Tiers, cell.Tier)
-	}), nil
+	return func(cell harness.Cell) bool {
+		sc, _ := s.Scenario(cell.Scenario)
+		if len(c.Tiers) > 0 && !slices.Contains(c.Tiers, cell.Tier) {
+			return false
+		}
+		return sc.Role != harness.Objective || len(c.Scenarios) == 0 || slices.Contains(c.Scenarios, cell.Scenario)
+	}, nil
 }
 
 // review opens the ledger to look at it, also while a campaign runs.

@@ -24,3 +24,11 @@ func wallsOrNone(ctx context.Context, e env) sandbox.Walls {
 	}
 	return walls
 }
+
+// wallHint is what helps when sessions cannot be shut in.
+func wallHint(err error) string {
+	if hint := hintOf(err); hint != "" {
+		return hint
+	}
+	return "loopd run --sessions 400 --i-accept-no-isolation"
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -29,8 +30,10 @@ type Options struct {
 	// Credential is the kind of credential sessions run under.
 	Credential string
 	Simulated  bool
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Graphs are the code graphs built for the fixtures, by fixture.
+	Graphs map[string]harness.Tree
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Campaign holds the open edges of one state directory. Close it.
@@ -155,11 +158,11 @@ func (c *Campaign) Current() *loop.State {
 // Begin opens a campaign, or continues the one under way. A campaign under way
 // whose instrument differs from today's is an error: numbers of two instruments
 // are never pooled.
-func (c *Campaign) Begin(ctx context.Context, set loop.Settings, cells, guards []harness.Cell) error {
+func (c *Campaign) Begin(ctx context.Context, set loop.Settings, g Grid) error {
 	if s := c.Current(); s != nil && s.Ended == nil {
 		return c.resume(ctx, s)
 	}
-	if err := set.Validate(len(cells)); err != nil {
+	if err := set.Validate(len(g.Objective)); err != nil {
 		return err
 	}
 	head, err := c.user.Head()
@@ -174,7 +177,8 @@ func (c *Campaign) Begin(ctx context.Context, set loop.Settings, cells, guards [
 	}
 	started := loop.Started{
 		Campaign: c.name(head.Commit), Plugin: c.Sealed.Suite.Checker.Plugin, Instrument: c.instrument(), Seal: c.Sealed.Frozen.Digest(),
-		Start: head.Commit, Base: head.Commit, Agent: c.AgentName, Simulated: c.Simulated, Objective: cells, Guards: guards, Settings: set,
+		Start: head.Commit, Base: head.Commit, Agent: c.AgentName, Simulated: c.Simulated, Objective: g.Objective, Guards: g.Guards,
+		Controls: g.Controls, Impossible: g.Impossible, NotRun: g.NotRun, Settings: set,
 	}
 	left := c.leftOver()
 	c.states = append(c.states, loop.NewState())
@@ -228,8 +232,15 @@ func (c *Campaign) name(commit string) string {
 // instrument is the digest of everything that measures.
 func (c *Campaign) instrument() string {
 	h := sha256.New()
-	for _, part := range []string{loopd.SourceDigest(), string(c.Sealed.Frozen.Digest()), c.AgentSHA, c.Credential} {
-		fmt.Fprintf(h, "%d:%s,", len(part), part)
+	part := func(text string) { fmt.Fprintf(h, "%d:%s,", len(text), text) }
+	for _, p := range []string{loopd.SourceDigest(), string(c.Sealed.Frozen.Digest()), c.AgentSHA, c.Credential} {
+		part(p)
+	}
+	for _, fixture := range slices.Sorted(maps.Keys(c.Graphs)) {
+		for _, name := range c.Graphs[fixture].Paths() {
+			part(fixture + "/" + name)
+			part(string(c.Graphs[fixture][name].Data))
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

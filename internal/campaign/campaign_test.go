@@ -111,7 +111,7 @@ func TestBeginRefusesAnotherInstrument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = other.Begin(t.Context(), settings(), nil, nil)
+	err = other.Begin(t.Context(), settings(), Grid{})
 	if wrong, ok := errors.AsType[*InstrumentError](err); !ok || wrong.Want == wrong.Got || wrong.Hint() == "" {
 		t.Errorf("another agent: got %v", err)
 	}
@@ -123,7 +123,7 @@ func TestBeginRefusesAnotherInstrument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Begin(t.Context(), settings(), nil, nil); err == nil || !strings.Contains(err.Error(), "it began with the seal "+n.sealed.Frozen.Digest().Short()) {
+	if err := other.Begin(t.Context(), settings(), Grid{}); err == nil || !strings.Contains(err.Error(), "it began with the seal "+n.sealed.Frozen.Digest().Short()) {
 		t.Errorf("another seal: got %v", err)
 	}
 	n.close(other)
@@ -219,7 +219,7 @@ func TestBadSettingsOpenNothing(t *testing.T) {
 	defer c.Close()
 	set := settings()
 	set.Budget = 1
-	if err := c.Begin(t.Context(), set, []harness.Cell{{Scenario: "R1", Tier: "haiku"}}, nil); err == nil || c.Current() != nil {
+	if err := c.Begin(t.Context(), set, Grid{Objective: []harness.Cell{{Scenario: "R1", Tier: "haiku"}}}); err == nil || c.Current() != nil {
 		t.Errorf("got %v and campaign %v", err, c.Current())
 	}
 }

@@ -3,9 +3,14 @@ package campaign
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"loopd/harness"
 )
 
 // Home is a state directory: where one plugin's ledger and its projections
@@ -46,6 +51,30 @@ func (h Home) Suite() string { return filepath.Join(h.Dir, "suite") }
 
 // Spool is where candidates are dropped.
 func (h Home) Spool() string { return filepath.Join(h.Dir, "spool") }
+
+// Graph holds the built code graphs, a directory a fixture.
+func (h Home) Graph() string { return filepath.Join(h.Dir, "graph") }
+
+// Graphs reads the code graphs that have been built, by fixture.
+func (h Home) Graphs() (map[string]harness.Tree, error) {
+	dirs, err := os.ReadDir(h.Graph())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read code graphs: %w", err)
+	}
+	out := make(map[string]harness.Tree, len(dirs))
+	for _, d := range dirs {
+		if !d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		if out[d.Name()], err = harness.ReadTree(os.DirFS(filepath.Join(h.Graph(), d.Name()))); err != nil {
+			return nil, fmt.Errorf("read the code graph of %s: %w", d.Name(), err)
+		}
+	}
+	return out, nil
+}
 
 // Report is the directory of a campaign's reports.
 func (h Home) Report(campaign string) string { return filepath.Join(h.Dir, "reports", campaign) }

@@ -192,7 +192,7 @@ func (n *night) begin(c *Campaign) {
 	n.t.Helper()
 	cells := []harness.Cell{{Scenario: "R1", Tier: "sonnet"}, {Scenario: "W1", Tier: "haiku"}}
 	guards := []harness.Cell{{Scenario: "N1", Tier: "haiku"}}
-	if err := c.Begin(n.t.Context(), settings(), cells, guards); err != nil {
+	if err := c.Begin(n.t.Context(), settings(), Grid{Objective: cells, Guards: guards}); err != nil {
 		n.t.Fatal(err)
 	}
 }

@@ -180,7 +180,7 @@ func TestAPluginThatCannotBeCopiedIsRefused(t *testing.T) {
 			n.commit()
 			open := n.open()
 			defer open.Close()
-			err := open.Begin(t.Context(), settings(), []harness.Cell{{Scenario: "R1", Tier: "haiku"}}, nil)
+			err := open.Begin(t.Context(), settings(), Grid{Objective: []harness.Cell{{Scenario: "R1", Tier: "haiku"}}})
 			if err == nil || !strings.Contains(err.Error(), c.says) || open.Current() != nil {
 				t.Errorf("got %v, campaign %v, want %q", err, open.Current(), c.says)
 			}

@@ -214,11 +214,11 @@ type run struct {
 }
 
 func (r *run) campaignOver(ctx context.Context) error {
-	objective, guards := r.cells(harness.Objective), r.cells(harness.Guard)
-	r.plan = NewPlan(objective, guards, r.Candidates)
+	grid := campaign.GridOf(r.sealed.Suite, nil, r.wanted)
+	r.plan = NewPlan(grid.Objective, grid.Guards, r.Candidates)
 	set := loop.DefaultSettings(r.Sessions)
 	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)
-	if err := r.campaign.Begin(ctx, set, objective, guards); err != nil {
+	if err := r.campaign.Begin(ctx, set, grid); err != nil {
 		return err
 	}
 	if err := r.queue(ctx); err != nil {
@@ -242,10 +242,8 @@ func (r *run) campaignOver(ctx context.Context) error {
 }
 
 // cells lists the cells of a role that are run.
-func (r *run) cells(role harness.Role) []harness.Cell {
-	return slices.DeleteFunc(r.sealed.Suite.Cells(role), func(c harness.Cell) bool {
-		return len(r.Scenarios) > 0 && !slices.Contains(r.Scenarios, c.Scenario)
-	})
+func (r *run) wanted(c harness.Cell) bool {
+	return len(r.Scenarios) == 0 || slices.Contains(r.Scenarios, c.Scenario)
 }
 
 // queue plants the candidates that are not in the ledger yet.

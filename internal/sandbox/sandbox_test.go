@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
 		os.Exit(m.Run())
+	case "probe":
+		os.Exit(childProbe())
 	case "leave":
 		os.Exit(childLeave(os.Args[1]))
 	case "readonly":

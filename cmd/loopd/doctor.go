@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"loopd/internal/config"
+	"loopd/internal/doctor"
+	"loopd/internal/gitrepo"
+)
+
+func newDoctor(e env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "can a campaign run here, and what to type if not", Args: noArgs,
+		Long: "  loopd doctor\n\nLooks at the machine, the agent CLI, the plugin and its suite. Spends nothing.\nExits 3 when something keeps a campaign from starting.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), e, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+// managedSettings is where an administrator's settings for the agent lie.
+const managedSettings = "/etc/claude-code/managed-settings.json"
+
+func runDoctor(ctx context.Context, e env, asJSON bool) error {
+	l, configErr := loadConfig(e)
+	if _, missing := errors.AsType[*config.NotFoundError](configErr); configErr != nil && !missing {
+		return configErr
+	}
+	checks := machineChecks(e, l.Config)
+	if configErr == nil {
+		checks = append(checks, pluginChecks(e, l.Config)...)
+	}
+	rows := doctor.Examine(ctx, checks...)
+	if asJSON {
+		if err := printJSON(e.stdout, rows); err != nil {
+			return err
+		}
+	} else if err := printRows(e, rows); err != nil {
+		return err
+	}
+	if doctor.Worst(rows) == doctor.Bad {
+		return &codedError{exitMeasured, errors.New("a campaign cannot run here yet"), ""}
+	}
+	return nil
+}
+
+func machineChecks(e env, cfg config.Config) []doctor.Check {
+	agentName := cfg.Agent
+	if agentName == "" || agentName == "claude" {
+		agentName = findClaude(e, "")
+	}
+	return []doctor.Check{
+		doctor.Git,
+		doctor.Agent(func(ctx context.Context) (string, string, error) {
+			b, err := pinClaude(ctx, e, agentName)
+			return b.Path, b.Version, err
+		}),
+		doctor.Isolation(func(ctx context.Context) (string, error) {
+			walls, err := probeWalls(ctx, e)
+			return string(walls.Rung()), err
+		}, hintOf),
+		doctor.Managed(managedSettings),
+		doctor.Root(os.Geteuid(), sessionUser()),
+		doctor.Simple("credential", "loopd login", doctor.Bad, func(context.Context) (string, error) {
+			c, err := config.FindCredential(e.getenv)
+			return c.String(), err
+		}),
+		doctor.Graphify,
+	}
+}
+
+// pluginChecks are those that need the settings of a plugin.
+func pluginChecks(e env, cfg config.Config) []doctor.Check {
+	home, homeErr := homeOf(e, cfg)
+	return []doctor.Check{
+		doctor.Simple("repository", "git init && git add --all && git commit", doctor.Bad, func(context.Context) (string, error) {
+			user, err := gitrepo.OpenUser(cfg.Plugin)
+			if err != nil {
+				return "", err
+			}
+			head, err := user.Head()
+			return "at " + head.Commit, err
+		}),
+		doctor.Simple("suite", "loopd freeze", doctor.Bad, func(ctx context.Context) (string, error) {
+			if homeErr != nil {
+				return "", homeErr
+			}
+			sealed, err := openSuite(ctx, home, cfg)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("%d scenarios, seal %s holds", len(sealed.Suite.Scenarios), sealed.Frozen.Digest().Short()), nil
+		}),
+		doctor.Disk(home.Dir, freeBytes),
+	}
+}
+
+// freeBytes is the space an ordinary user may still fill.
+func freeBytes(dir string) (uint64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}
+
+func printRows(e env, rows []doctor.Row) error {
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Health, r.Name, strings.ReplaceAll(r.Detail, "\n", "; "))
+		if r.Fix != "" {
+			fmt.Fprintf(w, "\t\t  fix: %s\n", r.Fix)
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,39 @@
+package campaign
+
+import (
+	"loopd/harness"
+)
+
+// Grid is what a campaign runs: the cells of the metric, those of its guards
+// and controls, and what cannot be run here and is therefore outside.
+type Grid struct {
+	Objective, Guards, Controls []harness.Cell
+	// Impossible are the controls read beside no scenario: with the governing
+	// record gone axis b cannot pass.
+	Impossible []harness.Cell
+	NotRun     []harness.Unrun
+}
+
+// GridOf lays out the cells of a suite that pick wants. graphs are the code
+// graphs that have been built, by fixture.
+func GridOf(s harness.Suite, graphs map[string]harness.Tree, pick func(harness.Cell) bool) Grid {
+	var g Grid
+	take := func(role harness.Role) []harness.Cell {
+		cells, unrun := s.Runnable(role, graphs)
+		g.NotRun = append(g.NotRun, unrun...)
+		var out []harness.Cell
+		for _, c := range cells {
+			if pick == nil || pick(c) {
+				out = append(out, c)
+			}
+		}
+		return out
+	}
+	g.Objective, g.Guards, g.Controls = take(harness.Objective), take(harness.Guard), take(harness.Control)
+	for _, c := range g.Controls {
+		if sc, ok := s.Scenario(c.Scenario); ok && sc.Pair == "" {
+			g.Impossible = append(g.Impossible, c)
+		}
+	}
+	return g
+}

@@ -1,0 +1,35 @@
+package campaign
+
+import (
+	"testing"
+
+	"loopd/harness"
+)
+
+func TestGridOf(t *testing.T) { // req 36, 47, 77
+	dir := t.TempDir() + "/suite"
+	if err := WriteBundled(dir); err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := Home{Dir: t.TempDir()}.OpenBundled(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := GridOf(sealed.Suite, nil, nil)
+	if len(without.Objective) != 12 || len(without.NotRun) != 2 {
+		t.Errorf("without a graph: %d objective cells, not run %v; want 12 and R4 with its control", len(without.Objective), without.NotRun)
+	}
+	for _, u := range without.NotRun {
+		if u.Reason == "" || u.Hint == "" {
+			t.Errorf("%s is not run without reason or hint", u.Scenario)
+		}
+	}
+	if len(without.Impossible) == 0 || len(without.Impossible) != len(without.Controls) {
+		t.Errorf("controls %v, impossible %v: without R4 only X1 is left", without.Controls, without.Impossible)
+	}
+	graphs := map[string]harness.Tree{"webhook-relay": {"graph.json": {}}}
+	with := GridOf(sealed.Suite, graphs, func(c harness.Cell) bool { return c.Tier == "haiku" })
+	if len(with.Objective) != 7 || len(with.NotRun) != 0 || len(with.Controls) != 2 || len(with.Impossible) != 1 {
+		t.Errorf("with a graph, on haiku: %+v", with)
+	}
+}
