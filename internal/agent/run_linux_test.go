@@ -18,12 +18,20 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/sandbox"
 )
 
 // childEnv makes the test binary run one session and say how it ended.
 const childEnv = "AGENT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
+	if sandbox.IsHelper(os.Args) {
+		os.Exit(sandbox.HelperMain(os.Args, os.Environ()))
+	}
+	if paths, ok := strings.CutPrefix(os.Getenv(childEnv), "walled:"); ok {
+		fmt.Println(childWalled(strings.Split(paths, ":")))
+		os.Exit(1)
+	}
 	if dir := os.Getenv(childEnv); dir != "" {
 		l := script(dir, `exec 3>fifo; echo started >&3; exec sleep 600`)
 		l.Stdout, l.Stderr = io.Discard, io.Discard

@@ -108,11 +108,20 @@ func (w *Wordings) Trial(commit string) (trial.Wording, error) {
 	if err != nil {
 		return trial.Wording{}, err
 	}
+	out, err := WordingOf(tree, w.note)
+	if err != nil {
+		return trial.Wording{}, fmt.Errorf("read wording %.12s: %w", commit, err)
+	}
+	return out, nil
+}
+
+// WordingOf reads note and descriptions out of a plugin's files.
+func WordingOf(tree harness.Tree, note harness.Note) (trial.Wording, error) {
 	out := trial.Wording{Plugin: tree}
-	if w.note.Kind == harness.NoteFile {
-		f, ok := tree[w.note.File]
+	if note.Kind == harness.NoteFile {
+		f, ok := tree[note.File]
 		if !ok {
-			return trial.Wording{}, fmt.Errorf("read wording %.12s: no note %s", commit, w.note.File)
+			return trial.Wording{}, fmt.Errorf("no note %s", note.File)
 		}
 		out.Note = strings.TrimSuffix(string(f.Data), "\n")
 	}
@@ -122,11 +131,43 @@ func (w *Wordings) Trial(commit string) (trial.Wording, error) {
 		}
 		d, err := description(tree[name].Data)
 		if err != nil {
-			return trial.Wording{}, fmt.Errorf("read wording %.12s: %s: %w", commit, name, err)
+			return trial.Wording{}, fmt.Errorf("%s: %w", name, err)
 		}
 		out.Descriptions = append(out.Descriptions, d)
 	}
 	return out, nil
+}
+
+// PluginAt reads the plugin in a directory as its repository's HEAD has it, for
+// single sessions outside a campaign. skip lists paths below it that no session
+// may see.
+func PluginAt(dir string, note harness.Note, skip ...string) (commit string, w trial.Wording, err error) {
+	user, err := gitrepo.OpenUser(dir)
+	if err != nil {
+		return "", w, err
+	}
+	head, err := user.Head()
+	if err != nil {
+		return "", w, err
+	}
+	files, err := user.Tree(head.Commit, user.Subdir())
+	if err != nil {
+		return "", w, err
+	}
+	reader := Wordings{skip: skip}
+	tree := make(harness.Tree)
+	for name, f := range files {
+		if reader.skipped(name) {
+			continue
+		}
+		mode, err := modeOf(f.Mode)
+		if err != nil {
+			return "", w, fmt.Errorf("read plugin %s: %s: %w", dir, name, err)
+		}
+		tree[name] = harness.File{Mode: mode, Data: f.Data}
+	}
+	w, err = WordingOf(tree, note)
+	return head.Commit, w, err
 }
 
 // description reads the text a skill is listed with.

@@ -198,3 +198,6 @@ func cancelled(ctx context.Context, t *harness.Trial, err error) error {
 func invalidResult(spec harness.Spec) harness.Result {
 	return harness.Result{Kind: harness.Unprompted, Case: spec.Slot.Cell.Scenario, Outcome: harness.Invalid}
 }
+
+// Scenario returns the scenario of that id in the suite the executor runs.
+func (e *Executor) Scenario(id string) (harness.Scenario, bool) { return e.o.Suite.Scenario(id) }

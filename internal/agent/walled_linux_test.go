@@ -1,0 +1,313 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"loopd/harness"
+	"loopd/internal/gateway"
+	"loopd/internal/sandbox"
+)
+
+// requires reports whether the run of the tests must not skip for want of what.
+func requires(what string) bool {
+	return slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), what)
+}
+
+// walled is walls and a box, for the user sessions run as.
+type walled struct {
+	walls sandbox.Walls
+	box   *sandbox.Box
+	uid   int
+}
+
+func newWalled(t *testing.T) walled {
+	t.Helper()
+	w := walled{}
+	if os.Geteuid() == 0 {
+		w.uid = 65534
+	}
+	var err error
+	if w.walls, err = sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: w.uid, GID: w.uid}); err != nil {
+		if requires("bwrap") {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	base, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	if err := os.Chmod(base, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	fixture := harness.Tree{"README.md": {Mode: 0o644, Data: []byte("# Postbox\n")}}
+	git, err := sandbox.NewGitTemplate(t.Context(), fixture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.box, err = sandbox.New(t.Context(), sandbox.Options{
+		Base: base, Fixture: fixture, Git: git, PluginName: "letters", UID: w.uid, GID: w.uid,
+		Plugin: harness.Tree{".claude-plugin/plugin.json": {Mode: 0o644, Data: []byte(`{"name":"letters","version":"1.0.0"}`)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.box.Remove() })
+	return w
+}
+
+// launch is the launch of a wrapped program.
+func (w walled) launch(t *testing.T, e sandbox.Enclosure) Launch {
+	t.Helper()
+	e.Box = w.box
+	if e.Env == nil {
+		e.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + w.box.Home}
+	}
+	wrapped, err := w.walls.Wrap(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { wrapped.Close() })
+	return Launch{
+		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, Walled: true,
+		Dir: w.box.Work, Marker: w.box.Root, Clocks: harness.Clocks{Total: time.Minute}, UID: w.uid, GID: w.uid,
+	}
+}
+
+func (w walled) script(t *testing.T, text string) Launch {
+	t.Helper()
+	return w.launch(t, sandbox.Enclosure{Agent: "/bin/sh", Args: []string{"-c", text}})
+}
+
+func TestWalledSessionLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	w := newWalled(t)
+	l := w.script(t, `setsid sleep 601 & nohup sleep 602 >/dev/null 2>&1 & (setsid sh -c 'sleep 603 & exit' &) ; (sh -c 'trap "" TERM HUP; env -i sleep 604 & sleep 605' &)
+		while [ $(ls -d /proc/[0-9]*/ | wc -l) -lt 7 ]; do :; done; cat; exit 5`)
+	l.Stdin = []byte("raise the limit")
+	got := run(t, t.Context(), defaults(), l)
+	if got.Code != 5 || got.Signal != "" || got.Cause != "" || got.out != "raise the limit" {
+		t.Errorf("got %+v\n%s%s", got.Exit, got.out, got.err)
+	}
+	for _, seconds := range []string{"601", "602", "603", "604", "605"} {
+		if pid := running(t, "sleep\x00"+seconds+"\x00"); pid != 0 {
+			t.Errorf("sleep %s lives on as process %d", seconds, pid)
+		}
+	}
+}
+
+// running finds a process by its whole command line, whoever's it is.
+func running(t *testing.T, line string) int {
+	t.Helper()
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if data, err := os.ReadFile(procPath(p.pid, "cmdline")); err == nil && string(data) == line {
+			return p.pid
+		}
+	}
+	return 0
+}
+
+func TestWalledExit(t *testing.T) {
+	t.Parallel()
+	quick := defaults()
+	quick.term = 300 * time.Millisecond
+	for _, tt := range []struct {
+		name, script string
+		clocks       harness.Clocks
+		code         int
+		signal       string
+		out          string
+	}{
+		{"plain", "exit 9", harness.Clocks{Total: time.Minute}, 9, "", ""},
+		{"killed inside", "kill -9 $$", harness.Clocks{Total: time.Minute}, 137, "SIGKILL", ""},
+		{"no signal", "exit 250", harness.Clocks{Total: time.Minute}, 250, "", ""},
+		{"asked to end", `trap 'echo asked; exit 3' TERM; echo up; while :; do sleep 0.01; done`, harness.Clocks{Total: time.Second}, 3, "", "up\nasked\n"},
+		{"ends when asked", `echo up; exec sleep 606`, harness.Clocks{Total: time.Second}, 143, "SIGTERM", "up\n"},
+		{"does not listen", `trap '' TERM; echo up; while :; do sleep 0.01; done`, harness.Clocks{Total: time.Second}, 137, "SIGKILL", "up\n"},
+	} {
+		w := newWalled(t)
+		l := w.script(t, tt.script)
+		l.Clocks = tt.clocks
+		got := run(t, t.Context(), quick, l)
+		if got.Code != tt.code || got.Signal != tt.signal || got.out != tt.out || got.LimitTime != (tt.clocks.Total < time.Minute) {
+			t.Errorf("%s: got %+v %q %q, want code %d, signal %q, output %q", tt.name, got.Exit, got.out, got.err, tt.code, tt.signal, tt.out)
+		}
+	}
+}
+
+// childWalled runs a session in a box by its paths, until it is killed.
+func childWalled(paths []string) error {
+	box := &sandbox.Box{Root: paths[0], Work: paths[1], Plugin: paths[2], Home: paths[3], Config: paths[4], Tmp: paths[5]}
+	w, err := sandbox.Probe(context.Background(), sandbox.ProbeOptions{Path: os.Getenv("PATH")})
+	if err != nil {
+		return err
+	}
+	wrapped, err := w.Wrap(sandbox.Enclosure{
+		Box: box, Agent: "/bin/sh", Args: []string{"-c", `exec 3>fifo; (setsid env -i sleep 608 &); echo started >&3; sleep 608`},
+		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + box.Home},
+	})
+	if err != nil {
+		return err
+	}
+	exit, err := Run(context.Background(), Launch{
+		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, Walled: true,
+		Dir: box.Work, Marker: box.Root, Clocks: harness.Clocks{Total: time.Minute}, Stdout: io.Discard, Stderr: os.Stderr,
+	})
+	return fmt.Errorf("session ended: %+v, %w", exit, err)
+}
+
+func TestWalledSessionDiesWithLoopd(t *testing.T) {
+	t.Parallel()
+	w := newWalled(t)
+	fifo := filepath.Join(w.box.Work, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	b := w.box
+	cmd.Env = append(os.Environ(), childEnv+"=walled:"+strings.Join([]string{b.Root, b.Work, b.Plugin, b.Home, b.Config, b.Tmp}, ":"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if w.uid != 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(w.uid), Gid: uint32(w.uid)}
+		cmd.Path = "/proc/self/exe" // the test program lies in a directory of root's
+	}
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // opens at once; only the session writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if line, err := bufio.NewReader(f).ReadString('\n'); err != nil {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	for deadline := time.Now().Add(10 * time.Second); running(t, "sleep\x00608\x00") != 0; {
+		if time.Now().After(deadline) {
+			t.Fatalf("the session outlives loopd\n%s", said.String())
+		}
+	}
+}
+
+// What the walls hide from the wait for them is counted all the same.
+func TestWalledSessionIsMeasured(t *testing.T) {
+	t.Parallel()
+	w := newWalled(t)
+	got := run(t, t.Context(), defaults(), w.script(t, `(timeout 0.5 sh -c 'while :; do :; done'); head -c 60000000 /dev/zero | tail -c 50000000 | wc -c`))
+	if got.CPU < 100*time.Millisecond || got.MaxRSS < 40<<20 {
+		t.Errorf("CPU %v, max RSS %d MB, want the work inside in both\n%s", got.CPU, got.MaxRSS>>20, got.err)
+	}
+}
+
+// tapped is a session's way to a scripted API, with the door handed on.
+func tapped(t *testing.T, api http.Handler) (*gateway.Tap, *os.File) {
+	t.Helper()
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.Start(context.Background(), to, gateway.Credential{Header: gateway.HeaderKey, Value: "real-secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	tap := g.Open(gateway.Session{})
+	door, err := tap.Door()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tap, door
+}
+
+func TestDoorIsTheOnlyWayOut(t *testing.T) {
+	t.Parallel()
+	w := newWalled(t)
+	tap, door := tapped(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(rw, "answer to %s with %s", r.URL.Path, r.Header.Get("X-Api-Key"))
+	}))
+	script := `cd /; to=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${to%:*}/${to#*:}
+		printf 'GET /v1/models HTTP/1.0\r\nX-Api-Key: %s\r\n\r\n' "$ANTHROPIC_API_KEY" >&3; tail -n 1 <&3; echo
+		tail -n +2 /proc/net/tcp | wc -l; ls /proc/self/fd | wc -l; for f in /proc/[0-9]*/fd/*; do readlink $f; done | sort -u | grep socket`
+	l := w.launch(t, sandbox.Enclosure{
+		Agent: "/bin/bash", Args: []string{"-c", script}, Door: door,
+		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + w.box.Home, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=" + tap.Key()},
+	})
+	got := run(t, t.Context(), defaults(), l)
+	if got.Code != 0 || !strings.HasPrefix(got.out, "answer to /v1/models with real-secret\n") || strings.Count(got.out, "socket:") != 1 {
+		t.Errorf("got %+v\n%s%s\nwant one connection, of the session's own making", got.Exit, got.out, got.err)
+	}
+	tap.Close()
+	if r := tap.Report(); !r.HandedOver || r.Requests != 1 {
+		t.Errorf("report: %+v", r)
+	}
+}
+
+// A whole session of the real CLI behind walls, over the door.
+func TestRealCLIWalled(t *testing.T) {
+	t.Parallel()
+	path := claudeOrSkip(t)
+	w := newWalled(t)
+	cli, err := Pin(t.Context(), path, filepath.Join(filepath.Dir(w.box.Root), "cache"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap, door := tapped(t, scriptedAPI(`id -un; (setsid sleep 607 &); nohup sleep 607 >/dev/null 2>&1 & echo hay | grep hay; find . -maxdepth 0; git log --format=%s; tr '\0' ' ' </proc/1/cmdline`))
+	values := map[string]string{
+		"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8", "ANTHROPIC_API_KEY": tap.Key(), "ANTHROPIC_BASE_URL": "http://127.0.0.1",
+		"DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		"HOME": w.box.Home, "CLAUDE_CONFIG_DIR": w.box.Config, "TMPDIR": w.box.Tmp,
+	}
+	profile := harness.Launch{MaxTurns: 5, DisallowedTools: []string{"WebSearch", "WebFetch"}}
+	for name := range values {
+		profile.Env = append(profile.Env, name)
+	}
+	env, err := Environ(profile, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := Command(profile, CommandOptions{Model: "claude-haiku-4-5-20251001", PluginDir: w.box.Plugin})
+	l := w.launch(t, sandbox.Enclosure{Agent: cli.Path, Args: args, Env: env, Door: door})
+	l.Stdin = []byte("Look around, please.")
+	l.Clocks = harness.Clocks{Startup: time.Minute, Idle: time.Minute, Total: 2 * time.Minute, Grace: 10 * time.Second}
+	got := run(t, t.Context(), defaults(), l)
+	want := []string{`"All done."`, `"content":"user\nhay\n.\nImport project\n`, `"cwd":"` + w.box.Work + `"`, `"path":"` + w.box.Plugin + `"`}
+	for _, want := range want {
+		if got.Code != 0 || got.Cause != "" || !strings.Contains(got.out, want) {
+			t.Errorf("got %+v\n%s\n%s\nwant %s in it", got.Exit, got.out, got.err, want)
+		}
+	}
+	tap.Close()
+	if r := tap.Report(); !r.HandedOver || !r.Whole["toolu_01"] || !r.Whole["msg_end_turn"] {
+		t.Errorf("report: %+v, want both answers whole", r)
+	}
+	if pid := running(t, "sleep\x00607\x00"); pid != 0 {
+		t.Errorf("process %d lives on", pid)
+	}
+	t.Logf("%s: wall %v, CPU %v, %d MB", cli.Version, got.Wall, got.CPU, got.MaxRSS>>20)
+}

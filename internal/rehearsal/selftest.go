@@ -1,0 +1,212 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/agent"
+	"loopd/internal/campaign"
+	"loopd/internal/gateway"
+	"loopd/internal/redact"
+	"loopd/internal/sandbox"
+	"loopd/internal/simmodel"
+	"loopd/internal/trial"
+	"loopd/plugins"
+)
+
+// RunKind names a fabricated run of a scenario.
+type RunKind string
+
+// The fabricated runs of every scenario.
+const (
+	OracleRun RunKind = "oracle" // does it right
+	NopRun    RunKind = "nop"    // does nothing, or does it without noticing
+)
+
+// SelfCase is one fabricated run with what it must come to.
+type SelfCase struct {
+	Scenario string          `json:"scenario"`
+	Run      RunKind         `json:"run"`
+	Want     harness.Outcome `json:"want"`
+	Got      harness.Outcome `json:"got"`
+	AxisA    harness.Outcome `json:"axis_a"`
+	AxisB    harness.Outcome `json:"axis_b"`
+	Class    harness.Class   `json:"class"`
+	Reasons  []string        `json:"reasons"`
+	Right    bool            `json:"right"`
+}
+
+// SelfTestOptions say what is tested and with what.
+type SelfTestOptions struct {
+	Suite   harness.Suite
+	Wording trial.Wording
+	Graphs  map[string]harness.Tree
+	Binary  agent.Binary
+	Walls   sandbox.Walls
+	UID     int
+	// Parallel is how many sessions run side by side.
+	Parallel int
+}
+
+// neutralTask stands in for every task: a self-test never uses one.
+const neutralTask = "Please begin."
+
+// SelfTest runs a perfect and an idle session of every scenario through the
+// stand-in and the simulated model, and says what the checker makes of them. No
+// model is asked and no task is used. Scenarios without their code graph are
+// not among the cases.
+func SelfTest(ctx context.Context, o SelfTestOptions) ([]SelfCase, error) {
+	suite := withoutTasks(o.Suite)
+	model, err := simmodel.Start(ctx, halfway(suite))
+	if err != nil {
+		return nil, err
+	}
+	defer model.Close()
+	upstream, err := url.Parse(model.URL())
+	if err != nil {
+		return nil, err
+	}
+	gate, err := gateway.Start(ctx, upstream, gateway.Credential{Header: gateway.HeaderKey})
+	if err != nil {
+		return nil, err
+	}
+	defer gate.Close()
+	store, err := os.MkdirTemp("", "loopd-selftest-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(store)
+	executor, err := trial.New(ctx, trial.Options{
+		Suite: suite, Seal: func(context.Context) (*frozen.Drift, error) { return nil, nil },
+		Wording: func(string) (trial.Wording, error) { return o.Wording, nil }, Agent: o.Binary, Gateway: gate, Store: store,
+		Judge: judge{suite}, Redactor: redact.New(), Walls: o.Walls, UID: o.UID, GID: o.UID, Graphs: o.Graphs, Now: time.Now,
+		Rig: both{suite: suite, model: model},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return runCases(ctx, executor, selfSpecs(suite, o.Graphs), max(o.Parallel, 1))
+}
+
+// withoutTasks replaces every held-out task.
+func withoutTasks(s harness.Suite) harness.Suite {
+	s.Scenarios = slices.Clone(s.Scenarios)
+	for i := range s.Scenarios {
+		s.Scenarios[i].Task, s.Scenarios[i].PracticeTask = harness.NewHeldOut(neutralTask), neutralTask
+	}
+	return s
+}
+
+// halfway is a wording whose every cell passes one draw in two, so that a draw
+// of 0 plays the oracle and one of .9 the nop.
+func halfway(s harness.Suite) simmodel.Wording {
+	w := simmodel.Wording{Base: make(map[harness.Cell]float64)}
+	for _, sc := range s.Scenarios {
+		w.Base[harness.Cell{Scenario: sc.ID, Tier: s.Launch.Tiers[0].Name}] = .5
+	}
+	return w
+}
+
+// both plays the oracle on the first repetition and the nop on the second.
+type both struct {
+	suite harness.Suite
+	model *simmodel.Server
+}
+
+func (b both) Register(spec harness.Spec, key string) (func(), error) {
+	sc, ok := b.suite.Scenario(spec.Slot.Cell.Scenario)
+	if !ok {
+		return nil, fmt.Errorf("no scenario %s", spec.Slot.Cell.Scenario)
+	}
+	draw := 0.0
+	if spec.Slot.Rep > 1 {
+		draw = .9
+	}
+	err := b.model.Register(key, simmodel.Session{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw})
+	return func() { b.model.Forget(key) }, err
+}
+
+func (both) Lay(harness.Spec, *sandbox.Box) error { return nil }
+
+func selfSpecs(s harness.Suite, graphs map[string]harness.Tree) []harness.Spec {
+	var out []harness.Spec
+	for _, role := range []harness.Role{harness.Objective, harness.Guard, harness.Control, harness.Reserve, harness.Practice} {
+		cells, _ := s.Runnable(role, graphs)
+		for _, c := range cells {
+			if c.Tier != s.Launch.Tiers[0].Name {
+				continue
+			}
+			for rep := 1; rep <= 2; rep++ {
+				out = append(out, harness.Spec{Campaign: "selftest", Slot: harness.Slot{Wording: "selftest", Cell: c, Rep: rep}, Attempt: 1})
+			}
+		}
+	}
+	return out
+}
+
+// runCases runs the specs side by side and keeps their order.
+func runCases(ctx context.Context, e *trial.Executor, specs []harness.Spec, parallel int) ([]SelfCase, error) {
+	cases, errs := make([]SelfCase, len(specs)), make([]error, len(specs))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range parallel {
+		workers.Go(func() {
+			for i := range next {
+				t, err := e.Run(ctx, specs[i])
+				cases[i], errs[i] = caseOf(e, t), err
+			}
+		})
+	}
+	for i := range specs {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("self-test: %w", err)
+		}
+	}
+	return cases, nil
+}
+
+func caseOf(e *trial.Executor, t harness.Trial) SelfCase {
+	sc, _ := e.Scenario(t.Spec.Slot.Cell.Scenario)
+	c := SelfCase{
+		Scenario: sc.ID, Run: OracleRun, Want: harness.Pass, Got: t.Result.Outcome, Class: t.Class, Reasons: t.Result.Reasons(),
+		AxisA: t.Result.Check(harness.AxisA).Outcome, AxisB: t.Result.Check(harness.AxisB).Outcome,
+	}
+	if t.Spec.Slot.Rep > 1 {
+		c.Run, c.Want = NopRun, harness.Fail
+	}
+	if sc.Role == harness.Control {
+		c.Want = harness.Fail // what a control lacks cannot be made up for
+	}
+	c.Right = c.Class == harness.Valid && c.Got == c.Want && (sc.Role != harness.Control || c.AxisB == harness.Fail)
+	return c
+}
+
+// BundledPlugin is the bundled plugin as a wording.
+func BundledPlugin(note harness.Note) (trial.Wording, error) {
+	sub, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
+	if err != nil {
+		return trial.Wording{}, err
+	}
+	tree, err := harness.ReadTree(sub)
+	if err != nil {
+		return trial.Wording{}, err
+	}
+	for name, f := range tree {
+		f.Mode = plugins.Mode(campaign.BundledSuite + "/" + name)
+		tree[name] = f
+	}
+	return campaign.WordingOf(tree, note)
+}
