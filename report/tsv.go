@@ -30,22 +30,42 @@ func Results(campaigns ...*loop.State) []byte {
 	return b.Bytes()
 }
 
-func resultRow(s *loop.State, t loop.Run) []string {
-	a, bb := t.Result.Check(harness.AxisA).Outcome, t.Result.Check(harness.AxisB).Outcome
-	reasons := strings.Join(t.Result.Reasons(), ",")
-	result := strings.ToUpper(string(t.Result.Outcome))
-	if t.Class != harness.Valid {
-		a, bb, reasons, result = harness.Invalid, harness.Invalid, string(t.Class), "INVALID"
+// Row renders one scored run the way results.tsv begins: scenario, model, the
+// axes, the result and the reasons.
+func Row(scenario, model string, class harness.Class, r harness.Result) []byte {
+	var b bytes.Buffer
+	writeRow(&b, append([]string{scenario, model}, resultCells(class, r)...)...)
+	return b.Bytes()
+}
+
+// RowHeader names the columns of Row.
+func RowHeader() []byte {
+	var b bytes.Buffer
+	writeRow(&b, resultsHeader[:6]...)
+	return b.Bytes()
+}
+
+// resultCells are the two axes, the result and the reasons.
+func resultCells(class harness.Class, r harness.Result) []string {
+	if class != harness.Valid {
+		return []string{"A:" + string(harness.Invalid), "B:" + string(harness.Invalid), "INVALID", string(class)}
 	}
+	return []string{
+		"A:" + string(r.Check(harness.AxisA).Outcome), "B:" + string(r.Check(harness.AxisB).Outcome),
+		strings.ToUpper(string(r.Outcome)), strings.Join(r.Reasons(), ","),
+	}
+}
+
+func resultRow(s *loop.State, t loop.Run) []string {
 	cost := ""
 	if t.CostUSD != nil {
 		cost = strconv.FormatFloat(*t.CostUSD, 'f', 6, 64)
 	}
-	return []string{
-		t.Spec.Slot.Cell.Scenario, t.Spec.Slot.Cell.Tier, "A:" + string(a), "B:" + string(bb), result, reasons,
+	row := append([]string{t.Spec.Slot.Cell.Scenario, t.Spec.Slot.Cell.Tier}, resultCells(t.Class, t.Result)...)
+	return append(row,
 		s.CandidateOf(t.Spec.Slot.Wording), strconv.Itoa(t.Spec.Slot.Rep), t.ID, short(t.Instrument), cost,
-		strconv.Itoa(t.Usage.Input + t.Usage.Output), strconv.FormatFloat(t.Seconds, 'f', 3, 64),
-	}
+		strconv.Itoa(t.Usage.Input+t.Usage.Output), strconv.FormatFloat(t.Seconds, 'f', 3, 64),
+	)
 }
 
 // LoopResults renders loop-results.tsv, which tools that follow a metric over

@@ -49,7 +49,7 @@ func newRoot(e env) *cobra.Command {
 	for group, verbs := range map[string][]*cobra.Command{
 		groupNight:  {newRun(e), newRehearse(e), newStatus(e)},
 		groupReview: {newReport(e), newCandidate(e), newTranscript(e)},
-		groupSuite:  {newInit(e), newFreeze(e), newGraph(e), newLogin(e), newSelftest(e)},
+		groupSuite:  {newCell(e), newInit(e), newFreeze(e), newGraph(e), newLogin(e), newSandbox(e), newScore(e), newSelftest(e)},
 		groupTools:  {newDoctor(e), newVerify(e), newConfig(e), newVersion(e)},
 	} {
 		for _, v := range verbs {

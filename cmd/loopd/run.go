@@ -51,14 +51,9 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	walls, err := probeWalls(ctx, e)
-	if err != nil && !o.noIsolation {
-		return &codedError{exitUsage, fmt.Errorf("start campaign: sessions have every permission and would not be isolated: %w", err), wallHint(err)}
+	if o.walls, err = wallsFor(ctx, e, o.noIsolation); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintf(e.stderr, "loopd: sessions are not isolated: %v\n", err)
-	}
-	o.walls = walls
 	n, err := openNight(ctx, e, l.Config, o)
 	if err != nil {
 		return err

@@ -32,3 +32,17 @@ func wallHint(err error) string {
 	}
 	return "loopd run --sessions 400 --i-accept-no-isolation"
 }
+
+// wallsFor shuts real sessions in, or refuses where that cannot be done and the
+// user has not accepted it.
+func wallsFor(ctx context.Context, e env, accepted bool) (sandbox.Walls, error) {
+	walls, err := probeWalls(ctx, e)
+	if err == nil {
+		return walls, nil
+	}
+	if !accepted {
+		return walls, &codedError{exitUsage, fmt.Errorf("start sessions: they have every permission and would not be isolated: %w", err), wallHint(err)}
+	}
+	fmt.Fprintf(e.stderr, "loopd: sessions are not isolated: %v\n", err)
+	return walls, nil
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -35,12 +36,17 @@ type walled struct {
 	uid   int
 }
 
+// sessionUser is nobody for root and 0, no change, for others.
+func sessionUser() int {
+	if os.Geteuid() == 0 {
+		return 65534
+	}
+	return 0
+}
+
 func newWalled(t *testing.T) walled {
 	t.Helper()
-	w := walled{}
-	if os.Geteuid() == 0 {
-		w.uid = 65534
-	}
+	w := walled{uid: sessionUser()}
 	var err error
 	if w.walls, err = sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: w.uid, GID: w.uid}); err != nil {
 		if requires("bwrap") {
@@ -158,7 +164,8 @@ func TestWalledExit(t *testing.T) {
 // childWalled runs a session in a box by its paths, until it is killed.
 func childWalled(paths []string) error {
 	box := &sandbox.Box{Root: paths[0], Work: paths[1], Plugin: paths[2], Home: paths[3], Config: paths[4], Tmp: paths[5]}
-	w, err := sandbox.Probe(context.Background(), sandbox.ProbeOptions{Path: os.Getenv("PATH")})
+	uid := sessionUser()
+	w, err := sandbox.Probe(context.Background(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	if err != nil {
 		return err
 	}
@@ -172,25 +179,21 @@ func childWalled(paths []string) error {
 	exit, err := Run(context.Background(), Launch{
 		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, Walled: true,
 		Dir: box.Work, Marker: box.Root, Clocks: harness.Clocks{Total: time.Minute}, Stdout: io.Discard, Stderr: os.Stderr,
+		UID: uid, GID: uid,
 	})
-	return fmt.Errorf("session ended: %+v, %w", exit, err)
+	return fmt.Errorf("session ended: %+v, %v", exit, err)
 }
 
 func TestWalledSessionDiesWithLoopd(t *testing.T) {
 	t.Parallel()
 	w := newWalled(t)
 	fifo := filepath.Join(w.box.Work, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
 	b := w.box
 	cmd.Env = append(os.Environ(), childEnv+"=walled:"+strings.Join([]string{b.Root, b.Work, b.Plugin, b.Home, b.Config, b.Tmp}, ":"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	if w.uid != 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(w.uid), Gid: uint32(w.uid)}
-		cmd.Path = "/proc/self/exe" // the test program lies in a directory of root's
-	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -201,8 +204,13 @@ func TestWalledSessionDiesWithLoopd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if err := f.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	if line, err := bufio.NewReader(f).ReadString('\n'); err != nil {
-		t.Fatalf("got %q, %v", line, err)
+		cmd.Process.Kill()
+		cmd.Wait()
+		t.Fatalf("got %q, %v\n%s", line, err, said.String())
 	}
 	cmd.Process.Kill()
 	cmd.Wait()

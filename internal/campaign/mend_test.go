@@ -199,6 +199,29 @@ func TestABranchMovedOnPurposeIsLeftAlone(t *testing.T) {
 	}
 }
 
+func TestABranchSomeoneHoldsIsMadeNextTime(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.whole()
+	p := c.Current().Progress[0]
+	n.close(c)
+	n.git("update-ref", "-d", p.Ref)
+	lock := filepath.Join(n.root, ".git", filepath.FromSlash(p.Ref)) + ".lock"
+	if err := os.MkdirAll(filepath.Dir(lock), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, lock, "")
+	n.close(n.open())
+	if !strings.Contains(n.log.String(), "branch is locked") || n.git("for-each-ref", "refs/heads/loopd") != "" {
+		t.Errorf("said %q", n.log.String())
+	}
+	removeAll(t, lock)
+	n.close(n.open())
+	if got := strings.TrimSpace(n.git("rev-parse", p.Ref)); got != p.Commit {
+		t.Errorf("branch: got %s, want %s", got, p.Commit)
+	}
+}
+
 func TestCheckSaysWhatItMended(t *testing.T) {
 	t.Parallel()
 	n := newNight(t, "")

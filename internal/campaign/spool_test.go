@@ -130,6 +130,11 @@ func TestSpoolSetsAsideWhatItCannotRead(t *testing.T) {
 			t.Errorf("%s: said %d times", bad, said)
 		}
 	}
+	for _, reason := range []string{"bytes, at most 1048576", "not a regular file", "not UTF-8 text", "neither a patch nor files"} {
+		if !strings.Contains(n.log.String(), reason) {
+			t.Errorf("%q was never the reason", reason)
+		}
+	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, n.spooled()); diff != "" {
 		t.Error(diff)

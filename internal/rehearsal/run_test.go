@@ -24,7 +24,7 @@ import (
 // small is a rehearsal with one candidate of each kind on five scenarios, and a
 // budget that just does for it.
 func small() Setup {
-	return Setup{Seed: 1, Agent: StandIn, Candidates: 7, Sessions: 200, Scenarios: []string{"W1", "R1", "R2", "R3", "N1"}}
+	return Setup{Seed: 4, Agent: StandIn, Candidates: 7, Sessions: 155, Scenarios: []string{"W1", "R1", "R2", "R3", "N1"}}
 }
 
 // openTemp makes a directory that every user may pass through.

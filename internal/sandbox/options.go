@@ -113,8 +113,8 @@ func (w Walls) hide(e Enclosure) ([]string, error) {
 	var opts []string
 	for _, p := range append([]string{self}, e.Hidden...) {
 		resolved, err := filepath.EvalSymlinks(p)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !w.under(e, resolved) {
-			continue
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || err == nil && !w.under(e, resolved) {
+			continue // what loopd cannot reach, its sessions cannot
 		}
 		if err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ type limits struct {
 // bits and no bytes; they are not opened. Anything called .git is left out.
 // Passing a cap is a *LimitError. Call it when no process of the session lives.
 func (b *Box) Snapshot(ctx context.Context) (harness.Tree, error) {
-	tree, err := snapshot(ctx, b.work, limits{entries: 50_000, bytes: 256 << 20, depth: 64})
+	tree, err := snapshot(ctx, b.work, projectLimits())
 	if err != nil {
 		return nil, fmt.Errorf("snapshot sandbox: %w", err)
 	}
@@ -161,3 +161,21 @@ func readable(dir *os.Root, info fs.FileInfo, need fs.FileMode) error {
 	}
 	return dir.Chmod(info.Name(), info.Mode().Perm()|need)
 }
+
+// ReadProject reads any directory the way Snapshot reads a box: without
+// following links, opening pipes or looking into .git, and within the same
+// limits.
+func ReadProject(ctx context.Context, dir string) (harness.Tree, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read project: %w", err)
+	}
+	defer root.Close()
+	tree, err := snapshot(ctx, root, projectLimits())
+	if err != nil {
+		return nil, fmt.Errorf("read project %s: %w", dir, err)
+	}
+	return tree, nil
+}
+
+func projectLimits() limits { return limits{entries: 50_000, bytes: 256 << 20, depth: 64} }

@@ -91,14 +91,9 @@ type start struct {
 func New(ctx context.Context, o Options) (*Executor, error) {
 	e := &Executor{o: o, starts: make(map[string]*start)}
 	for _, sc := range o.Suite.Scenarios {
-		tree, err := o.Suite.Fixtures[sc.Fixture].With(sc.Changes)
+		tree, err := StartOf(o.Suite, sc, o.Graphs)
 		if err != nil {
-			return nil, fmt.Errorf("prepare scenario %s: %w", sc.ID, err)
-		}
-		if sc.Graph {
-			for name, f := range o.Graphs[sc.Fixture] {
-				tree[graphDir+"/"+name] = f
-			}
+			return nil, err
 		}
 		git, err := sandbox.NewGitTemplate(ctx, tree)
 		if err != nil {

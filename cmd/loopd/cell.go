@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loopd/harness"
+	"loopd/internal/redact"
+	"loopd/internal/trial"
+	"loopd/report"
+)
+
+type cellOptions struct {
+	reps        int
+	results     string
+	noIsolation bool
+}
+
+func newCell(e env) *cobra.Command {
+	var o cellOptions
+	cmd := &cobra.Command{
+		Use: "cell SCENARIO MODEL DIR", Short: "run one scenario on one tier, outside a campaign", Args: cobra.ExactArgs(3),
+		Long: "  loopd cell R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. Exit code 0 when every session was evidence and passed, 3 when one\nfailed, 1 when one was no evidence.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCell(cmd.Context(), e, args[0], args[1], args[2], o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.reps, "reps", 1, "sessions to run")
+	f.StringVar(&o.results, "results", "", "append one row a session to this file")
+	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
+	return cmd
+}
+
+func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) error {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(e.dir, dir)
+	}
+	if o.reps < 1 {
+		return usageError("loopd cell --help", "run cell: --reps %d is below 1", o.reps)
+	}
+	b, err := openBench(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := b.runnable(id, tier); err != nil {
+		return err
+	}
+	executor, closeAll, err := b.executor(ctx, e, dir, o.noIsolation)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	var worst error
+	for rep := 1; rep <= o.reps; rep++ {
+		select {
+		case <-e.drain:
+			return context.Canceled
+		default:
+		}
+		spec := harness.Spec{
+			Campaign: fmt.Sprintf("cell-%d", time.Now().UnixNano()), Attempt: 1,
+			Slot: harness.Slot{Wording: b.commit, Cell: harness.Cell{Scenario: id, Tier: tier}, Rep: rep},
+		}
+		t, err := executor.Run(ctx, spec)
+		if err != nil {
+			return err
+		}
+		worst = worse(worst, t)
+		if err := tellCell(e, t, dir, o.results); err != nil {
+			return err
+		}
+	}
+	return worst
+}
+
+// runnable says whether the cell is one of the suite's that can be run here.
+func (b bench) runnable(id, tier string) error {
+	sc, ok := b.sealed.Suite.Scenario(id)
+	if !ok {
+		return usageError("loopd selftest", "run cell: the suite has no scenario %q", id)
+	}
+	if _, ok := b.sealed.Suite.Launch.Model(tier); !ok {
+		return usageError("loopd cell --help", "run cell: the launch profile has no tier %q", tier)
+	}
+	_, unrun := b.sealed.Suite.Runnable(sc.Role, b.graphs)
+	for _, u := range unrun {
+		if u.Scenario == id {
+			return usageError(u.Hint, "run cell: %s is not run: %s", id, u.Reason)
+		}
+	}
+	return nil
+}
+
+// executor opens everything a real session needs, keeping attempts in dir.
+func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool) (*trial.Executor, func(), error) {
+	walls, err := wallsFor(ctx, e, noIsolation)
+	if err != nil {
+		return nil, nil, err
+	}
+	cred, binary, err := outside(ctx, e, b.cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	judge, err := judgeOf(e, b.cfg, b.sealed.Suite)
+	if err != nil {
+		return nil, nil, err
+	}
+	gate, err := startGateway(ctx, e, cred)
+	if err != nil {
+		return nil, nil, err
+	}
+	executor, err := trial.New(ctx, trial.Options{
+		Suite: b.sealed.Suite, Seal: b.sealed.Verify, Wording: func(string) (trial.Wording, error) { return b.wording, nil }, Agent: binary,
+		Gateway: gate, Store: dir, Judge: judge, Redactor: redact.New(cred.Value()), Walls: walls, Hidden: hiddenFrom(b.home, b.cfg),
+		Graphs: b.graphs, UID: sessionUser(), GID: sessionUser(), Now: time.Now,
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, gate.Close())
+	}
+	return executor, func() { gate.Close() }, nil
+}
+
+// tellCell prints a session's row and appends it to the results.
+func tellCell(e env, t harness.Trial, dir, results string) error {
+	row := report.Row(t.Spec.Slot.Cell.Scenario, t.Spec.Slot.Cell.Tier, t.Class, t.Result)
+	if _, err := e.stdout.Write(row); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "loopd: kept in %s\n", filepath.Join(dir, t.ID))
+	if results == "" {
+		return nil
+	}
+	if !filepath.IsAbs(results) {
+		results = filepath.Join(e.dir, results)
+	}
+	_, statErr := os.Stat(results)
+	f, err := os.OpenFile(results, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("append result: %w", err)
+	}
+	if errors.Is(statErr, fs.ErrNotExist) {
+		row = append(report.RowHeader(), row...)
+	}
+	_, err = f.Write(row)
+	return errors.Join(err, f.Close())
+}
+
+// worse keeps the more serious of the outcomes so far.
+func worse(so error, t harness.Trial) error {
+	var now error
+	switch {
+	case t.Class != harness.Valid:
+		now = &codedError{exitFailed, fmt.Errorf("nothing measured: %s: %s", t.Class, t.Why), ""}
+	case t.Result.Outcome != harness.Pass:
+		now = &codedError{exitMeasured, fmt.Errorf("%s failed", t.Spec.Slot.Cell), ""}
+	}
+	if so == nil || now != nil && exitCode(now) == exitFailed {
+		return now
+	}
+	return so
+}
