@@ -66,6 +66,7 @@ github.com/goccy/go-yaml           harness candidates internal/config internal/s
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *
+golang.org/x/term                  cmd/loopd
 golang.org/x/sync                  *
 github.com/google/go-cmp           tests
 pgregory.net/rapid                 tests

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"loopd/candidates"
 	"loopd/harness"
 	"loopd/loop"
 	"loopd/stats"
@@ -134,7 +135,7 @@ func Build(s *loop.State) Campaign {
 }
 
 func summary(p *loop.Progress) Summary {
-	out := Summary{ID: p.Candidate.ID, Source: string(p.Candidate.Source), Rationale: p.Candidate.Rationale, Ref: p.Ref}
+	out := Summary{ID: p.Candidate.ID, Source: string(p.Candidate.Source), Rationale: rationale(p), Ref: p.Ref}
 	if p.Contest != nil {
 		out.Sessions = p.Contest.Sessions
 	}
@@ -142,6 +143,20 @@ func summary(p *loop.Progress) Summary {
 		out.Verdict, out.Reason, out.Sessions, out.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
 	}
 	return out
+}
+
+// rationale is what the author gave as the reason, withheld where the lint found
+// held-out text in the candidate: it may be in the reason too.
+func rationale(p *loop.Progress) string {
+	if p.Decided == nil {
+		return p.Candidate.Rationale
+	}
+	for _, f := range p.Decided.Findings {
+		if f.Class == candidates.Echo {
+			return "[withheld: the candidate repeats held-out text]"
+		}
+	}
+	return p.Candidate.Rationale
 }
 
 // headline is the one sentence on top, the verdict first.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"loopd/candidates"
 	"loopd/loop"
 )
 
@@ -154,5 +155,21 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Build(st.state).Markdown()
+	}
+}
+
+func TestRationaleOfAnEchoIsWithheld(t *testing.T) { // req 40
+	st := newStory(t)
+	st.begin()
+	secret := "please shorten the window before the parcels are picked up"
+	st.add(
+		loop.Queued{Candidate: candidates.Candidate{ID: "c001", Source: candidates.Proposer, Rationale: secret}},
+		loop.Decided{Candidate: "c001", Verdict: loop.Reject, Reason: loop.ByLint, Findings: []candidates.Finding{{Class: candidates.Echo, Path: "skills/a/SKILL.md"}}},
+	)
+	c, _ := BuildCandidate(st.state, "c001", nil, nil)
+	for _, text := range [][]byte{Build(st.state).Markdown(), c.Markdown(), Results(st.state), LoopResults(st.state)} {
+		if bytes.Contains(text, []byte("parcels")) {
+			t.Errorf("held-out text in %s", text)
+		}
 	}
 }

@@ -180,8 +180,9 @@ func writes(treasure string, own, other *Box) map[string]string {
 
 func TestNothingOutsideCanBeChanged(t *testing.T) {
 	t.Parallel()
-	for _, uid := range users() {
+	for i, uid := range append(users(), users()...) {
 		w := wallsOrSkip(t, uid)
+		w.nested = i >= len(users()) // and with a bwrap that allows more namespaces
 		safe, own, other := treasure(t), wallBox(t, uid), wallBox(t, uid)
 		attacks := writes(safe, own, other)
 		if len(attacks) < 30 {
@@ -191,19 +192,18 @@ func TestNothingOutsideCanBeChanged(t *testing.T) {
 		var script strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(attacks)) {
 			attack := attacks[name]
-			fmt.Fprintf(&script, "cd %s && ( %s ) >/dev/null 2>&1 </dev/null && echo 'worked: %s'\n", own.Work, attack, name)
+			fmt.Fprintf(&script, "cd %s && ( %s ) >/dev/null 2>&1 </dev/null && echo %q; n=$((n+1))\n", own.Work, attack, "worked: "+name)
 		}
-		// The same shell can write where it should, so the attacks did run.
-		script.WriteString("echo done > " + own.Work + "/lib/done\n")
-		if got := inside(t, w, uid, Enclosure{Box: own}, script.String()+"\ntrue"); got != "" {
-			t.Errorf("uid %d: attacks that worked:\n%s", uid, got)
+		script.WriteString("cd lib && echo $n > done\n") // it can write where it should
+		if got := inside(t, w, uid, Enclosure{Box: own}, script.String()); got != "" {
+			t.Errorf("uid %d, more namespaces %v: attacks that worked:\n%s", uid, w.nested, got)
+		}
+		if n, err := os.ReadFile(filepath.Join(own.Work, "lib/done")); string(n) != fmt.Sprintln(len(attacks)) {
+			t.Errorf("uid %d: %q attacks were made, %v, want %d", uid, n, err, len(attacks))
 		}
 		after := []map[string]string{state(t, safe), state(t, own.Plugin), state(t, other.Root)}
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("uid %d: changed outside (-before +after):\n%s", uid, diff)
-		}
-		if _, err := os.Stat(filepath.Join(own.Work, "lib/done")); err != nil {
-			t.Errorf("uid %d: the script did not come to its end: %v", uid, err)
 		}
 	}
 }

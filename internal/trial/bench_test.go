@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -213,9 +214,14 @@ func (b *bench) spec(scenario, tier string, rep int, p play) harness.Spec {
 	return s
 }
 
-func (b *bench) executor() *trial.Executor {
+// executor prepares the named scenarios, or all: each costs a few processes.
+func (b *bench) executor(ids ...string) *trial.Executor {
 	b.t.Helper()
-	e, err := trial.New(b.t.Context(), b.o)
+	o := b.o
+	if len(ids) > 0 {
+		o.Suite.Scenarios = slices.DeleteFunc(slices.Clone(o.Suite.Scenarios), func(sc harness.Scenario) bool { return !slices.Contains(ids, sc.ID) })
+	}
+	e, err := trial.New(b.t.Context(), o)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -226,7 +232,7 @@ func (b *bench) executor() *trial.Executor {
 func (b *bench) one(scenario string, p play) harness.Trial {
 	b.t.Helper()
 	spec := b.spec(scenario, "haiku", 1, p)
-	got, err := b.executor().Run(b.t.Context(), spec)
+	got, err := b.executor(scenario).Run(b.t.Context(), spec)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func TestDriftVoidsATrial(t *testing.T) {
 		b := newBench(t)
 		broken := errors.New("disk gone")
 		b.o.Seal = func(context.Context) (*frozen.Drift, error) { return nil, broken }
-		if _, err := b.executor().Run(t.Context(), b.spec("N1", "haiku", 1, play{})); !errors.Is(err, broken) {
+		if _, err := b.executor("N1").Run(t.Context(), b.spec("N1", "haiku", 1, play{})); !errors.Is(err, broken) {
 			t.Errorf("got %v, want %v", err, broken)
 		}
 	})
@@ -195,11 +195,12 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 		outcome harness.Outcome
 		asked   int
 	}{
-		"yes":             {[]string{"YES"}, harness.Valid, harness.Pass, 1},
-		"no":              {[]string{"NO"}, harness.Valid, harness.Fail, 1},
+		"yes":             {[]string{"YES"}, harness.Valid, harness.Pass, 2},
+		"no":              {[]string{"NO"}, harness.Valid, harness.Fail, 2},
+		"both":            {[]string{"YES", "NO"}, harness.JudgeError, harness.Invalid, 2},
 		"garbage":         {[]string{"perhaps"}, harness.JudgeError, harness.Invalid, 3},
 		"late":            {[]string{"late"}, harness.JudgeError, harness.Invalid, 3},
-		"late, then yes":  {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 3},
+		"late, then yes":  {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 4},
 		"called off":      {[]string{"stopped"}, harness.Cancelled, harness.Invalid, 1},
 		"too late to say": {[]string{"late", "perhaps", "late", "YES"}, harness.JudgeError, harness.Invalid, 3},
 	} {
@@ -211,7 +212,7 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 			j := &judge{answers: c.answers, stop: stop}
 			b.o.Judge = j
 			spec := b.spec("W1", "sonnet", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: proposal}}})
-			got, err := b.executor().Run(ctx, spec)
+			got, err := b.executor("W1").Run(ctx, spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +236,7 @@ func TestAQuestionWithoutAJudgeIsAnError(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	spec := b.spec("W1", "haiku", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: "Shall I record it?"}}})
-	if _, err := b.executor().Run(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "no judge") {
+	if _, err := b.executor("W1").Run(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "no judge") {
 		t.Errorf("got %v, want that there is no judge", err)
 	}
 }
@@ -255,7 +256,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		t.Parallel()
 		ctx, stop := context.WithCancel(t.Context())
 		b := newBench(t)
-		e := b.executor()
+		e := b.executor("N1")
 		stop()
 		got, err := e.Run(ctx, b.spec("N1", "haiku", 1, play{}))
 		if err != nil {
@@ -269,7 +270,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		b := newBench(t)
 		spec := b.spec("N1", "haiku", 1, play{lay: func(*sandbox.Box) error { stop(); return nil }})
-		got, err := b.executor().Run(ctx, spec)
+		got, err := b.executor("N1").Run(ctx, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +283,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		b := newBench(t)
 		spec := b.spec("N1", "haiku", 1, play{fault: simmodel.FaultHang})
 		b.o.Rig = stopper{b, stop}
-		got, err := b.executor().Run(ctx, spec)
+		got, err := b.executor("N1").Run(ctx, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +308,7 @@ func (s stopper) Register(spec harness.Spec, key string) (func(), error) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	e := b.executor()
+	e := b.executor("N1")
 	if _, err := e.Run(t.Context(), b.spec("X9", "haiku", 1, play{})); err == nil || !strings.Contains(err.Error(), "no scenario X9") {
 		t.Errorf("got %v", err)
 	}

@@ -165,7 +165,7 @@ func TestAnAttemptCutShortIsClearedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := b.executor().Run(t.Context(), spec)
+	got, err := b.executor("N1").Run(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}

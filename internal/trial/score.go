@@ -54,25 +54,39 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 // itself is never run again for it.
 const judgeTries = 3
 
-// ask puts the checker's question to the judge and evaluates with the answer.
+// ask puts the checker's question to the judge twice and evaluates with the
+// answer; a judge that contradicts itself has given none.
 func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Question, t *harness.Trial) (unprompted.Evaluation, error) {
 	if e.o.Judge == nil {
 		return unprompted.Evaluation{}, fmt.Errorf("scenario %s asks a question and there is no judge", in.Scenario.ID)
 	}
-	var last error
-	for range judgeTries {
-		yes, err := e.o.Judge.Judge(ctx, q)
-		if err == nil {
-			in.Answer = &yes
-			return unprompted.Evaluate(in), nil
-		}
-		if ctx.Err() != nil {
-			return unprompted.Evaluation{}, ctx.Err() // nobody's answer was waited for
-		}
-		last = err
+	first, err := e.answer(ctx, q)
+	second := first
+	if err == nil {
+		second, err = e.answer(ctx, q)
 	}
-	t.Class, t.Why = harness.JudgeError, last.Error()
-	return unprompted.Evaluation{}, nil
+	switch {
+	case ctx.Err() != nil:
+		return unprompted.Evaluation{}, ctx.Err() // nobody's answer was waited for
+	case err != nil:
+		t.Class, t.Why = harness.JudgeError, err.Error()
+		return unprompted.Evaluation{}, nil
+	case first != second:
+		t.Class, t.Why = harness.JudgeError, "asked twice, the judge said both YES and NO"
+		return unprompted.Evaluation{}, nil
+	}
+	in.Answer = &first
+	return unprompted.Evaluate(in), nil
+}
+
+// answer asks the judge until it answers, within a bound.
+func (e *Executor) answer(ctx context.Context, q unprompted.Question) (yes bool, err error) {
+	for range judgeTries {
+		if yes, err = e.o.Judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return yes, err
 }
 
 // want is what the ladder compares the session with.
