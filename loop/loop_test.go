@@ -391,3 +391,24 @@ func TestControlsAreRunAndNeverCounted(t *testing.T) {
 		t.Errorf("%d control sessions, want 2 a tier in the pilot and 2 a tier before the keep", reps)
 	}
 }
+
+// A trial voided by drift leads to a halt that names every path, not only the
+// one the trial met first.
+func TestDriftSeenByATrialNamesEveryPath(t *testing.T) {
+	t.Parallel()
+	w := newWorld(5)
+	w.class = func(sp harness.Spec) harness.Class {
+		if sp.Slot.Rep == 3 {
+			return harness.DriftedSeal
+		}
+		return harness.Valid
+	}
+	w.drift = true
+	s := w.begin(t, 400, candidate(w, "c001", lifted(0)))
+	if err := w.loop(s).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.Halted == nil || len(s.Halted.Deltas) != 1 {
+		t.Errorf("got %+v, want a halt with the deltas", s.Halted)
+	}
+}

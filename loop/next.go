@@ -59,6 +59,10 @@ func stopStep(t *harness.Trial) Step {
 	if t.Why != "" {
 		reason += ": " + t.Why
 	}
+	if t.Class == harness.DriftedSeal {
+		// Verified once more, so that the halt names every path with both digests.
+		return verdictStep(Halted{Reason: reason})
+	}
 	if t.Class.Fate() == harness.FatePause {
 		return appendStep(Paused{Reason: reason})
 	}

@@ -201,7 +201,7 @@ func (t *tree) reap(pid int) {
 	if _, seen := t.seen[pid]; err != nil || got != pid || !seen && !t.walled {
 		return // an orphan of any session
 	}
-	_ = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	t.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	t.maxRSS = max(t.maxRSS, maxRSS(&usage))
 }
 
