@@ -216,7 +216,7 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	fmt.Fprintf(w, "Simulated campaign, seed %d, agent %s: %s\n\n", r.Seed, r.Agent, outcomeText(r))
 	fmt.Fprintln(w, "id\tplanted\tright verdicts\tverdict\tsessions\tE\t")
 	for _, c := range r.Candidates {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Planted, verdictList(c.Expected), verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), mark(c.Right))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Planted, verdictList(c.Expected), verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), mark(c))
 	}
 	if err := w.Flush(); err != nil {
 		return err

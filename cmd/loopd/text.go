@@ -51,9 +51,12 @@ func eText(e *float64) string {
 	return strconv.FormatFloat(*e, 'g', 3, 64)
 }
 
-func mark(right bool) string {
-	if right {
+func mark(c rehearsal.Compared) string {
+	switch {
+	case c.Right:
 		return "as planned"
+	case c.Verdict == "":
+		return "not reached"
 	}
 	return "MISMATCH"
 }
