@@ -26,16 +26,18 @@ demo: build ## a whole campaign in miniature with a simulated model: no account,
 
 test: setup check race ## set up what the tests need, check, then run every test once under the race detector
 
-setup: ## what the tests need: a C compiler and the pinned agent CLI, below .tools/
+setup: ## what the tests need: a C compiler, bubblewrap, and the pinned agent CLI below .tools/
 	@echo "== set up: C compiler"
 	@./scripts/c-compiler.sh
+	@echo "== set up: bubblewrap"
+	@./scripts/bubblewrap.sh
 	@echo "== set up: agent CLI"
 	@./scripts/agent-cli/install.sh $(AGENT_CLI)
 
 # A skip of what LOOPD_REQUIRE names is a failure.
 race:
 	@echo "== go test -race ./..."
-	@LOOPD_REQUIRE=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+	@LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
 		CGO_ENABLED=1 go test -race -timeout 15m ./...
 
 check: gofmt vet staticcheck darwin ## gofmt, vet, staticcheck, and vet and build for macOS

@@ -102,7 +102,7 @@ func (b bench) runnable(id, tier string) error {
 
 // executor opens everything a real session needs, keeping attempts in dir.
 func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool) (*trial.Executor, func(), error) {
-	walls, err := wallsFor(ctx, e, noIsolation)
+	ground, err := groundFor(ctx, e, noIsolation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,8 +120,8 @@ func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool
 	}
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: b.sealed.Suite, Seal: b.sealed.Verify, Wording: func(string) (trial.Wording, error) { return b.wording, nil }, Agent: binary,
-		Gateway: gate, Store: dir, Judge: judge, Redactor: redact.New(cred.Value()), Walls: walls, Hidden: hiddenFrom(b.home, b.cfg),
-		Graphs: b.graphs, UID: sessionUser(), GID: sessionUser(), Now: time.Now,
+		Gateway: gate, Store: dir, Judge: judge, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg),
+		Graphs: b.graphs, UID: ground.uid, GID: ground.uid, Now: time.Now,
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, gate.Close())

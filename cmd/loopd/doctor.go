@@ -65,8 +65,8 @@ func machineChecks(e env, cfg config.Config) []doctor.Check {
 			return b.Path, b.Version, err
 		}),
 		doctor.Isolation(func(ctx context.Context) (string, error) {
-			walls, err := probeWalls(ctx, e)
-			return string(walls.Rung()), err
+			g, err := probeGround(ctx, e)
+			return string(g.walls.Rung()), err
 		}, hintOf),
 		doctor.Managed(managedSettings),
 		doctor.Root(os.Geteuid(), sessionUser()),

@@ -6,11 +6,16 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"loopd/internal/sandbox"
 )
 
-// TestMain makes the test binary loopd itself, and the stand-in agent when it
-// is started under the agent's name.
+// TestMain makes the test binary loopd itself, the stand-in agent when it is
+// started under the agent's name, and the helper within a session's walls.
 func TestMain(m *testing.M) {
+	if sandbox.IsHelper(os.Args) {
+		os.Exit(entry(os.Args))
+	}
 	as := func() { os.Exit(entry(os.Args)) }
 	testscript.Main(m, map[string]func(){"loopd": as, "claude": as})
 }

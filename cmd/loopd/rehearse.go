@@ -178,10 +178,11 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
+	ground := groundOrOpen(ctx, e)
 	bar := newProgress(e.stderr, setup.Sessions)
 	defer bar.close()
 	return rehearsal.Run(ctx, rehearsal.Options{
-		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, Walls: wallsOrNone(ctx, e), UID: sessionUser(), GID: sessionUser(), Parallel: o.parallel,
+		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, Walls: ground.walls, UID: ground.uid, GID: ground.uid, Parallel: o.parallel,
 		Log: logger(e), Observe: bar.observe, Drain: e.drain,
 	})
 }

@@ -27,7 +27,7 @@ type runOptions struct {
 	noIsolation bool
 	json        bool
 
-	walls sandbox.Walls
+	ground ground
 }
 
 func newRun(e env) *cobra.Command {
@@ -51,7 +51,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.walls, err = wallsFor(ctx, e, o.noIsolation); err != nil {
+	if o.ground, err = groundFor(ctx, e, o.noIsolation); err != nil {
 		return err
 	}
 	n, err := openNight(ctx, e, l.Config, o)
@@ -126,7 +126,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	}
 	n.trial = trial.Options{
 		Suite: sealed.Suite, Seal: sealed.Verify, Wording: n.campaign.Wordings.Trial, Agent: binary, Store: home.Trials(), Judge: judge,
-		Redactor: redact.New(cred.Value()), Walls: o.walls, Hidden: hiddenFrom(home, cfg), Graphs: n.graphs, UID: sessionUser(), GID: sessionUser(), Now: time.Now,
+		Redactor: redact.New(cred.Value()), Walls: o.ground.walls, Hidden: hiddenFrom(home, cfg), Graphs: n.graphs, UID: o.ground.uid, GID: o.ground.uid, Now: time.Now,
 	}
 	n.gateway, err = startGateway(ctx, e, cred)
 	n.trial.Gateway = n.gateway

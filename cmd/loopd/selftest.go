@@ -46,8 +46,9 @@ func runSelftest(ctx context.Context, e env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	ground := groundOrOpen(ctx, e)
 	cases, err := rehearsal.SelfTest(ctx, rehearsal.SelfTestOptions{
-		Suite: b.sealed.Suite, Wording: b.wording, Graphs: b.graphs, Binary: binary, Walls: wallsOrNone(ctx, e), UID: sessionUser(), Parallel: 2,
+		Suite: b.sealed.Suite, Wording: b.wording, Graphs: b.graphs, Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2,
 	})
 	if err != nil {
 		return err

@@ -104,15 +104,16 @@ func (w walled) script(t *testing.T, text string) Launch {
 func TestWalledSessionLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	w := newWalled(t)
-	l := w.script(t, `setsid sleep 601 & nohup sleep 602 >/dev/null 2>&1 & (setsid sh -c 'sleep 603 & exit' &) ; (sh -c 'trap "" TERM HUP; env -i sleep 604 & sleep 605' &)
-		while [ $(ls -d /proc/[0-9]*/ | wc -l) -lt 7 ]; do :; done; cat; exit 5`)
+	own := fmt.Sprintf(".%d", os.Getpid()) // tells these from the sleeps of others
+	l := w.script(t, strings.ReplaceAll(`setsid sleep 601@ & nohup sleep 602@ >/dev/null 2>&1 & (setsid sh -c 'sleep 603@ & exit' &) ; (sh -c 'trap "" TERM HUP; env -i sleep 604@ & sleep 605@' &)
+		while [ $(ls -d /proc/[0-9]*/ | wc -l) -lt 7 ]; do :; done; cat; exit 5`, "@", own))
 	l.Stdin = []byte("raise the limit")
 	got := run(t, t.Context(), defaults(), l)
 	if got.Code != 5 || got.Signal != "" || got.Cause != "" || got.out != "raise the limit" {
 		t.Errorf("got %+v\n%s%s", got.Exit, got.out, got.err)
 	}
 	for _, seconds := range []string{"601", "602", "603", "604", "605"} {
-		if pid := running(t, "sleep\x00"+seconds+"\x00"); pid != 0 {
+		if pid := running(t, "sleep\x00"+seconds+own+"\x00"); pid != 0 {
 			t.Errorf("sleep %s lives on as process %d", seconds, pid)
 		}
 	}
@@ -170,7 +171,7 @@ func childWalled(paths []string) error {
 		return err
 	}
 	wrapped, err := w.Wrap(sandbox.Enclosure{
-		Box: box, Agent: "/bin/sh", Args: []string{"-c", `exec 3>fifo; (setsid env -i sleep 608 &); echo started >&3; sleep 608`},
+		Box: box, Agent: "/bin/sh", Args: []string{"-c", `exec 3>fifo; (setsid env -i sleep "$1" &); echo started >&3; sleep 608`, "sh", paths[6]},
 		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + box.Home},
 	})
 	if err != nil {
@@ -192,8 +193,8 @@ func TestWalledSessionDiesWithLoopd(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	b := w.box
-	cmd.Env = append(os.Environ(), childEnv+"=walled:"+strings.Join([]string{b.Root, b.Work, b.Plugin, b.Home, b.Config, b.Tmp}, ":"))
+	b, length := w.box, fmt.Sprintf("608.%d", os.Getpid())
+	cmd.Env = append(os.Environ(), childEnv+"=walled:"+strings.Join([]string{b.Root, b.Work, b.Plugin, b.Home, b.Config, b.Tmp, length}, ":"))
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -214,7 +215,7 @@ func TestWalledSessionDiesWithLoopd(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	for deadline := time.Now().Add(10 * time.Second); running(t, "sleep\x00608\x00") != 0; {
+	for deadline := time.Now().Add(10 * time.Second); running(t, "sleep\x00"+length+"\x00") != 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("the session outlives loopd\n%s", said.String())
 		}
@@ -285,7 +286,8 @@ func TestRealCLIWalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tap, door := tapped(t, scriptedAPI(`id -un; (setsid sleep 607 &); nohup sleep 607 >/dev/null 2>&1 & echo hay | grep hay; find . -maxdepth 0; git log --format=%s; tr '\0' ' ' </proc/1/cmdline`))
+	length := fmt.Sprintf("607.%d", os.Getpid())
+	tap, door := tapped(t, scriptedAPI(`id -un; (setsid sleep `+length+` &); nohup sleep 607 >/dev/null 2>&1 & echo hay | grep hay; find . -maxdepth 0; git log --format=%s; tr '\0' ' ' </proc/1/cmdline`))
 	values := map[string]string{
 		"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8", "ANTHROPIC_API_KEY": tap.Key(), "ANTHROPIC_BASE_URL": "http://127.0.0.1",
 		"DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -314,7 +316,7 @@ func TestRealCLIWalled(t *testing.T) {
 	if r := tap.Report(); !r.HandedOver || !r.Whole["toolu_01"] || !r.Whole["msg_end_turn"] {
 		t.Errorf("report: %+v, want both answers whole", r)
 	}
-	if pid := running(t, "sleep\x00607\x00"); pid != 0 {
+	if pid := running(t, "sleep\x00"+length+"\x00"); pid != 0 {
 		t.Errorf("process %d lives on", pid)
 	}
 	t.Logf("%s: wall %v, CPU %v, %d MB", cli.Version, got.Wall, got.CPU, got.MaxRSS>>20)

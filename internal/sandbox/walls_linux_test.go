@@ -34,7 +34,10 @@ func users() []int {
 // inside runs a shell script in a box and returns what it printed.
 func inside(t testing.TB, w Walls, uid int, e Enclosure, script string) string {
 	t.Helper()
-	e.Agent, e.Args = "/bin/sh", []string{"-c", script}
+	if e.Agent == "" {
+		e.Agent = "/bin/sh"
+	}
+	e.Args = []string{"-c", script}
 	e.Env = append(e.Env, "PATH="+os.Getenv("PATH"), "HOME="+e.Box.Home)
 	wrapped, err := w.Wrap(e)
 	if err != nil {
@@ -174,7 +177,7 @@ func writes(treasure string, own, other *Box) map[string]string {
 		"namespaces of init":     "nsenter -t 1 -m touch " + own.Plugin + "/x",
 		"chroot":                 "chroot /proc/1/root touch " + own.Plugin + "/x",
 		"become root":            "setpriv --reuid 0 true || su -c true || sudo -n true",
-		"kill a process outside": "kill -0 " + fmt.Sprint(os.Getppid()),
+		"kill a process outside": "kill -0 " + fmt.Sprint(os.Getpid()),
 	}
 }
 
@@ -211,10 +214,9 @@ func TestNothingOutsideCanBeChanged(t *testing.T) {
 // The same attacks without walls do work, or the test above shows nothing.
 func TestAttacksWorkWithoutWalls(t *testing.T) {
 	t.Parallel()
-	safe, own, other := treasure(t), wallBox(t, 0), wallBox(t, 0)
-	attacks := writes(safe, own, other)
 	for _, name := range []string{"write", "chmod", "hard link out", "write through link", "plugin copy", "other session", "parent", "kill a process outside"} {
-		cmd := exec.Command("/bin/sh", "-c", attacks[name])
+		own := wallBox(t, 0)
+		cmd := exec.Command("/bin/sh", "-c", writes(treasure(t), own, wallBox(t, 0))[name])
 		cmd.Dir = own.Work
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
@@ -308,6 +310,27 @@ func TestInsideIsNeutral(t *testing.T) {
 	}
 }
 
+// A bind's source shows in the table of mounts, so the agent gets another name.
+func TestAgentsPlaceIsNotShown(t *testing.T) {
+	t.Parallel()
+	shell, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := wallBox(t, 0)
+	agent := filepath.Join(filepath.Dir(own.Root), "loopd", "claude")
+	if err := errors.Join(os.Mkdir(filepath.Dir(agent), 0o755), os.WriteFile(agent, shell, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	got := inside(t, wallsOrSkip(t, 0), 0, Enclosure{Box: own, Agent: agent}, "cat /proc/self/mountinfo; readlink /proc/$$/exe; grep Cap /proc/self/status")
+	if strings.Contains(got, "loopd") || !strings.Contains(got, "\n"+agentInside+"\n") {
+		t.Errorf("got\n%s\nwant %s and not where it comes from", got, agentInside)
+	}
+	if n := strings.Count(got, ":\t0000000000000000\n"); n != 5 {
+		t.Errorf("%d of 5 sets of capabilities are empty:\n%s", n, got)
+	}
+}
+
 func TestHistoryInsideIsOneCommit(t *testing.T) {
 	t.Parallel()
 	for _, uid := range users() {
@@ -366,8 +389,8 @@ func TestNoNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer abstract.Close()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
+	bash := findProgram("/usr/bin:/bin", "bash")
+	if bash == "" {
 		t.Skip("the shell that opens connections is missing")
 	}
 	port := l.Addr().(*net.TCPAddr).Port

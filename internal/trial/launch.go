@@ -99,6 +99,6 @@ func (e *Executor) walled(l agent.Launch, box *sandbox.Box, tap *gateway.Tap) (a
 		return l, nil, err
 	}
 	l.Path, l.Argv0, l.Args, l.Env, l.Files = w.Path, "", w.Args, w.Env, w.Files
-	l.Walled, l.UID, l.GID = true, 0, 0
+	l.Walled = true
 	return l, w.Close, nil
 }

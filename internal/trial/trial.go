@@ -60,10 +60,11 @@ type Options struct {
 	Rig        Rig
 	Redactor   *redact.Redactor
 	Instrument string
-	// Walls shut sessions in; the zero value runs them as UID and GID in the
-	// open. Hidden lists what no session may read wherever it lies.
-	Walls    sandbox.Walls
-	Hidden   []string
+	// Walls shut sessions in; the zero value runs them in the open. Hidden lists
+	// what no session may read wherever it lies.
+	Walls  sandbox.Walls
+	Hidden []string
+	// UID and GID are who sessions run as when loopd is root; 0 for no change.
 	UID, GID int
 	// Graphs are the built code graphs by fixture, laid into the project of a
 	// scenario that wants one.
@@ -125,15 +126,6 @@ func (e *Executor) Run(ctx context.Context, spec harness.Spec) (harness.Trial, e
 	return t, nil
 }
 
-// boxUser owns the box: within walls that is loopd's own user, whom the session
-// sees as an ordinary one.
-func (e *Executor) boxUser() int {
-	if e.o.Walls.Rung() == sandbox.RungBwrap {
-		return 0
-	}
-	return e.o.UID
-}
-
 // sealBroken verifies the seal and makes the trial void when it does not hold.
 func (e *Executor) sealBroken(ctx context.Context, t *harness.Trial) (bool, error) {
 	drift, err := e.o.Seal(context.WithoutCancel(ctx))
@@ -156,7 +148,7 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 	}
 	st := e.starts[sc.ID]
 	box, err := sandbox.New(ctx, sandbox.Options{
-		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.boxUser(), GID: e.boxUser(),
+		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.o.UID, GID: e.o.GID,
 	})
 	if err != nil {
 		return cancelled(ctx, t, err)
