@@ -37,7 +37,7 @@ setup: ## what the tests need: a C compiler, bubblewrap, and the pinned agent CL
 # A skip of what LOOPD_REQUIRE names is a failure.
 race:
 	@echo "== go test -race ./..."
-	@LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
 		CGO_ENABLED=1 go test -race -timeout 15m ./...
 
 check: gofmt vet staticcheck darwin ## gofmt, vet, staticcheck, and vet and build for macOS

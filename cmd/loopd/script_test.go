@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -63,6 +65,9 @@ func codeOf(err error) (int, error) {
 	return 0, err
 }
 
+// interruptedLimit bounds a program that does not stop when told to.
+const interruptedLimit = 3 * time.Minute
+
 // interrupted runs a program while the model holds its answers, interrupts it
 // once N requests wait, lets the answers go and wants exit code 130:
 // "interrupted N loopd run".
@@ -77,17 +82,16 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	n += a.seen
 	a.held = true
 	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), interruptedLimit)
+	defer cancel()
 	path, err := exec.LookPath(args[1])
 	ts.Check(err)
-	cmd := exec.Command(path, args[2:]...)
-	cmd.Args[0], cmd.Dir = args[1], ts.MkAbs(".")
-	for _, name := range append(os.Environ(), "PATH", "HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "LOOPD_JUDGE_CMD", "TMPDIR") {
-		if !strings.Contains(name, "=") {
-			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-		}
+	cmd := exec.CommandContext(ctx, path, args[2:]...)
+	cmd.Args[0], cmd.Dir, cmd.Env = args[1], ts.MkAbs("."), os.Environ()
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "LOOPD_JUDGE_CMD"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	var talk bytes.Buffer
-	cmd.Stderr = &talk
 	ready, writer := io.Pipe()
 	cmd.Stderr = io.MultiWriter(&talk, writer)
 	ts.Check(cmd.Start())

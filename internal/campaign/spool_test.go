@@ -332,25 +332,20 @@ func (n *night) wantNowhere(c *Campaign, stretch string) {
 	if queued != 2 {
 		n.t.Errorf("queued with an echo: got %d, want 2", queued)
 	}
-	sawRationale := false
+	withheld := 0
 	for path, text := range n.following(&loop.State{}) {
-		for line := range strings.Lines(text) {
-			if !holds(line, stretch) {
-				continue
-			}
-			sawRationale = true
-			if !strings.Contains(line, "helps when") {
-				n.t.Errorf("%s repeats the task: %q", path, line)
-			}
+		if holds(text, stretch) {
+			n.t.Errorf("%s repeats the task", path)
 		}
+		withheld += strings.Count(text, "[withheld")
 		for _, sc := range c.Sealed.Suite.Scenarios {
 			if len(sc.Task.Overlap(text, 9)) > 0 {
 				n.t.Errorf("%s holds the task of %s", path, sc.ID)
 			}
 		}
 	}
-	if !sawRationale {
-		n.t.Error("no page holds the rationale, so nothing was looked through")
+	if withheld == 0 {
+		n.t.Error("no page withholds a rationale, so nothing was looked through")
 	}
 }
 
