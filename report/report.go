@@ -49,10 +49,13 @@ type Campaign struct {
 	Cost       Cost         `json:"cost"`
 	Cells      []Cell       `json:"cells"` // start's pilot and pool against the champion's reps at the gate
 	Guards     []Rate       `json:"guards"`
-	Candidates []Summary    `json:"candidates"`
-	Invalid    []Invalid    `json:"invalid"`
-	Warnings   []string     `json:"warnings"`
-	Drift      []Drifted    `json:"drift,omitempty"`
+	Controls   []Rate       `json:"controls"` // beside the metric, never in it
+	// NotRun are scenarios outside the metric because they cannot be run here.
+	NotRun     []harness.Unrun `json:"not_run"`
+	Candidates []Summary       `json:"candidates"`
+	Invalid    []Invalid       `json:"invalid"`
+	Warnings   []string        `json:"warnings"`
+	Drift      []Drifted       `json:"drift,omitempty"`
 }
 
 // Drifted is a path of the seal that changed, with what was sealed and what is
@@ -118,7 +121,8 @@ func Build(s *loop.State) Campaign {
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Started.Settings.Budget,
 		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 	}
-	c.Cells, c.Guards = campaignCells(s)
+	c.Cells, c.Guards, c.Controls = campaignCells(s)
+	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
 	for _, p := range s.Progress {
 		c.Candidates = append(c.Candidates, summary(p))
 	}
@@ -292,7 +296,7 @@ func rate(name string, c stats.Count) Rate {
 
 // campaignCells lists what is known of start and champion in each cell, all
 // valid reps of the campaign pooled by wording.
-func campaignCells(s *loop.State) ([]Cell, []Rate) {
+func campaignCells(s *loop.State) (cells []Cell, guards, controls []Rate) {
 	counts := make(map[string]stats.Count)
 	for _, t := range s.Trials {
 		if t.Class != harness.Valid {
@@ -306,15 +310,17 @@ func campaignCells(s *loop.State) ([]Cell, []Rate) {
 		counts[key] = counts[key].Add(n)
 	}
 	of := func(wording string, c harness.Cell) stats.Count { return counts[wording+" "+c.String()] }
-	var cells []Cell
 	for _, c := range s.Started.Objective {
 		cells = append(cells, Cell{
 			Name: c.String(), Champion: rate("start", of(s.Started.Start, c)), Candidate: rate("champion", of(s.Champion, c)), Target: true,
 		})
 	}
-	var guards []Rate
+	controls = []Rate{}
 	for _, c := range s.Started.Guards {
 		guards = append(guards, rate(c.String(), of(s.Champion, c)))
 	}
-	return cells, guards
+	for _, c := range s.Started.Controls {
+		controls = append(controls, rate(c.String(), of(s.Champion, c)))
+	}
+	return cells, guards, controls
 }

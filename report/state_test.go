@@ -78,6 +78,7 @@ func (st *story) begin() {
 		Campaign: "abc1234-1", Plugin: "os-adr", Instrument: "0123456789abcdef0123", Seal: "fedcba98765432100000", Start: startWording,
 		Agent: "standin 2.1.332", Simulated: true, Objective: []harness.Cell{cell("R1", "haiku"), cell("R1", "sonnet")},
 		Guards: []harness.Cell{cell("N1", "haiku")}, Settings: set,
+		NotRun: []harness.Unrun{{Scenario: "R4", Reason: "the code graph of shop has not been built", Hint: "loopd graph build"}},
 	})
 	a, b, g := st.slot(startWording, cell("R1", "haiku")), st.slot(startWording, cell("R1", "sonnet")), st.slot(startWording, cell("N1", "haiku"))
 	st.add(loop.Planned{Round: loop.Round{N: 1, Subject: loop.SubjectStart, Purpose: loop.ForPilot, Slots: []harness.Slot{a, b, g}}})

@@ -126,7 +126,7 @@ func loopStatus(p *loop.Progress) string {
 
 func startCounts(s *loop.State) []stats.Count {
 	var out []stats.Count
-	cells, _ := campaignCells(s)
+	cells, _, _ := campaignCells(s)
 	for _, c := range cells {
 		out = append(out, stats.Count{Pass: c.Champion.K, N: c.Champion.N})
 	}
