@@ -154,7 +154,7 @@ func decode(values map[string]any, into *Config) error {
 		return err
 	}
 	if err := d.Decode(values); err != nil {
-		return fmt.Errorf("%s", strings.ReplaceAll(err.Error(), "\n", " "))
+		return fmt.Errorf("%s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return nil
 }

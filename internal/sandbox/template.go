@@ -36,14 +36,15 @@ type GitTemplate struct {
 
 // NewGitTemplate commits the fixture once with the git program, in a directory
 // no session ever sees, and keeps the resulting .git.
-func NewGitTemplate(ctx context.Context, fixture harness.Tree) (*GitTemplate, error) {
-	dir, err := os.MkdirTemp("", "")
+func NewGitTemplate(ctx context.Context, fixture harness.Tree) (g *GitTemplate, err error) {
+	// Claimed like a box, so that Sweep removes what a killed loopd left.
+	place, err := claim(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("build git template: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	g := &GitTemplate{fixture: digest(fixture)}
-	if g.files, err = commitOnce(ctx, dir, fixture); err != nil {
+	defer func() { err = errors.Join(err, removeAll(place.Root), place.lock.Close()) }()
+	g = &GitTemplate{fixture: digest(fixture)}
+	if g.files, err = commitOnce(ctx, place.Root, fixture); err != nil {
 		return nil, fmt.Errorf("build git template: %w", err)
 	}
 	return g, nil
