@@ -196,3 +196,22 @@ func TestRight(t *testing.T) {
 		}
 	}
 }
+
+// The start is near the reference run: the small tier passes nothing, the large
+// one all but W3 and R1, over the cells that run.
+func TestPlanStartsNearTheReferenceRun(t *testing.T) { // req 33, 34, 35
+	t.Parallel()
+	plan := wholePlan(t)
+	seen := 0
+	for _, cell := range plan.Wording.Objective {
+		rate := plan.Wording.Rate(cell, surfaceText(startFiles(t)))
+		passes := cell.Tier == "sonnet" && cell.Scenario != "W3" && cell.Scenario != "R1"
+		if passes != (rate > .5) {
+			t.Errorf("%s starts at %.2f, want it to pass: %v", cell, rate, passes)
+		}
+		seen++
+	}
+	if seen < 12 {
+		t.Errorf("looked at %d cells, want the 12 that run everywhere", seen)
+	}
+}
