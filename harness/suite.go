@@ -61,6 +61,13 @@ type Launch struct {
 	CLIVersion      string   `yaml:"cli_version,omitempty"`
 	Note            Note     `yaml:"note"`
 	Clocks          Clocks   `yaml:"clocks"`
+	// Judge is asked where no file settles a scenario and no command is set.
+	Judge JudgeProfile `yaml:"judge,omitempty"`
+}
+
+// JudgeProfile is the judge that is a session of the agent CLI.
+type JudgeProfile struct {
+	Model string `yaml:"model"` // pinned id; empty for no such judge
 }
 
 // Tier is one model of the grid: the name used in cells and its pinned id.

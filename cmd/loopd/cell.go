@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,7 +26,7 @@ type cellOptions struct {
 func newCell(e env) *cobra.Command {
 	var o cellOptions
 	cmd := &cobra.Command{
-		Use: "cell SCENARIO MODEL DIR", Short: "run one scenario on one tier, outside a campaign", Args: cobra.ExactArgs(3),
+		Use: "cell SCENARIO MODEL DIR", Short: "run one scenario on one tier, outside a campaign", Args: theArgs("SCENARIO", "MODEL", "DIR"),
 		Long: "  loopd cell R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. Exit code 0 when every session was evidence and passed, 3 when one\nfailed, 1 when one was no evidence.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCell(cmd.Context(), e, args[0], args[1], args[2], o)
@@ -39,7 +39,7 @@ func newCell(e env) *cobra.Command {
 	return cmd
 }
 
-func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) error {
+func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (err error) {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(e.dir, dir)
 	}
@@ -51,6 +51,9 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) er
 		return err
 	}
 	defer b.close()
+	if b.cfg.Plugin == "" {
+		return usageError("loopd init", "run cell: no loopd.yaml here says which plugin a session gets")
+	}
 	if err := b.runnable(id, tier); err != nil {
 		return err
 	}
@@ -59,6 +62,11 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) er
 		return err
 	}
 	defer closeAll()
+	rows, err := openRows(e, o.results)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	var worst error
 	for rep := 1; rep <= o.reps; rep++ {
 		select {
@@ -75,7 +83,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) er
 			return err
 		}
 		worst = worse(worst, t)
-		if err := tellCell(e, t, dir, o.results); err != nil {
+		if err := tellCell(e, t, dir, rows); err != nil {
 			return err
 		}
 	}
@@ -110,7 +118,7 @@ func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool
 	if err != nil {
 		return nil, nil, err
 	}
-	judge, err := judgeOf(e, b.cfg, b.sealed.Suite)
+	makeJudge, err := judgeOf(e, b.cfg, b.sealed.Suite)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,40 +126,60 @@ func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool
 	if err != nil {
 		return nil, nil, err
 	}
-	executor, err := trial.New(ctx, trial.Options{
+	o := trial.Options{
 		Suite: b.sealed.Suite, Seal: b.sealed.Verify, Wording: func(string) (trial.Wording, error) { return b.wording, nil }, Agent: binary,
-		Gateway: gate, Store: dir, Judge: judge, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg),
+		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg),
 		Graphs: b.graphs, UID: ground.uid, GID: ground.uid, Now: time.Now,
-	})
+	}
+	if o.Judge, err = makeJudge(ctx, o); err != nil {
+		return nil, nil, errors.Join(err, gate.Close())
+	}
+	executor, err := trial.New(ctx, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, gate.Close())
 	}
 	return executor, func() { gate.Close() }, nil
 }
 
+// openRows opens the file of results before the first session is paid for, and
+// begins a new one with the header. Without a name, rows go nowhere else.
+func openRows(e env, name string) (io.WriteCloser, error) {
+	if name == "" {
+		return nothing{io.Discard}, nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(e.dir, name)
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, &codedError{exitUsage, fmt.Errorf("open results: %w", err), "loopd cell --help"}
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		_, err = f.Write(report.RowHeader())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("begin results: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// nothing is a file that keeps nothing.
+type nothing struct{ io.Writer }
+
+func (nothing) Close() error { return nil }
+
 // tellCell prints a session's row and appends it to the results.
-func tellCell(e env, t harness.Trial, dir, results string) error {
+func tellCell(e env, t harness.Trial, dir string, rows io.Writer) error {
 	row := report.Row(t.Spec.Slot.Cell.Scenario, t.Spec.Slot.Cell.Tier, t.Class, t.Result)
 	if _, err := e.stdout.Write(row); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stderr, "loopd: kept in %s\n", filepath.Join(dir, t.ID))
-	if results == "" {
-		return nil
-	}
-	if !filepath.IsAbs(results) {
-		results = filepath.Join(e.dir, results)
-	}
-	_, statErr := os.Stat(results)
-	f, err := os.OpenFile(results, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
+	if _, err := rows.Write(row); err != nil {
 		return fmt.Errorf("append result: %w", err)
 	}
-	if errors.Is(statErr, fs.ErrNotExist) {
-		row = append(report.RowHeader(), row...)
-	}
-	_, err = f.Write(row)
-	return errors.Join(err, f.Close())
+	return nil
 }
 
 // worse keeps the more serious of the outcomes so far.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -30,6 +31,9 @@ func runLogin(e env) error {
 	if err != nil {
 		return &codedError{exitUsage, err, "loopd login < FILE"}
 	}
+	if !looksSecret(c.Value()) {
+		return usageError("loopd login < FILE", "read credential: that is no key or token")
+	}
 	path, err := config.CredentialFile(e.getenv)
 	if err != nil {
 		return &codedError{exitUsage, err, ""}
@@ -39,6 +43,16 @@ func runLogin(e env) error {
 	}
 	_, err = fmt.Fprintf(e.stdout, "stored the %s in %s\n\nNext: loopd doctor\n", c.Kind, path)
 	return err
+}
+
+// shortestSecret is below any key or token. Less would also be blacked out of
+// ordinary text wherever it stands.
+const shortestSecret = 16
+
+// looksSecret says whether a word can be sent in a header and is long enough to
+// be a secret.
+func looksSecret(s string) bool {
+	return len(s) >= shortestSecret && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // readSecret reads one line, without echo where it is typed.

@@ -113,7 +113,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if err := n.choose(sealed.Suite, under); err != nil {
 		return nil, err
 	}
-	judge, err := judgeOf(e, cfg, sealed.Suite)
+	makeJudge, err := judgeOf(e, cfg, sealed.Suite)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +125,13 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 		return nil, err
 	}
 	n.trial = trial.Options{
-		Suite: sealed.Suite, Seal: sealed.Verify, Wording: n.campaign.Wordings.Trial, Agent: binary, Store: home.Trials(), Judge: judge,
+		Suite: sealed.Suite, Seal: sealed.Verify, Wording: n.campaign.Wordings.Trial, Agent: binary, Store: home.Trials(),
 		Redactor: redact.New(cred.Value()), Walls: o.ground.walls, Hidden: hiddenFrom(home, cfg), Graphs: n.graphs, UID: o.ground.uid, GID: o.ground.uid, Now: time.Now,
 	}
-	n.gateway, err = startGateway(ctx, e, cred)
-	n.trial.Gateway = n.gateway
+	if n.gateway, err = startGateway(ctx, e, cred); err == nil {
+		n.trial.Gateway = n.gateway
+		n.trial.Judge, err = makeJudge(ctx, n.trial)
+	}
 	if err != nil {
 		n.close()
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ func newScore(e env) *cobra.Command {
 	var tsv string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "score SCENARIO DIR", Short: "score a run that is on disk", Args: cobra.ExactArgs(2),
+		Use: "score SCENARIO DIR", Short: "score a run that is on disk", Args: theArgs("SCENARIO", "DIR"),
 		Long: "  loopd score R2 runs/R2-sonnet-1\n  loopd score R2 runs/R2-sonnet-1 --tsv sonnet\n\nDIR holds transcript.jsonl and either changes.json or the project as the session\nleft it. Exit code 0 pass, 3 fail, 1 when the run is no evidence. A question to a\njudge goes to LOOPD_JUDGE_CMD.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runScore(cmd.Context(), e, args[0], args[1], tsv, asJSON)
@@ -43,9 +44,9 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 		return err
 	}
 	defer b.close()
-	sc, ok := b.sealed.Suite.Scenario(id)
-	if !ok {
-		return usageError("loopd selftest", "score run: the suite has no scenario %q", id)
+	sc, err := b.scenario(id)
+	if err != nil {
+		return fmt.Errorf("score run: %w", err)
 	}
 	start, err := trial.StartOf(b.sealed.Suite, sc, b.graphs)
 	if err != nil {
@@ -58,12 +59,8 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 	if err != nil {
 		return &codedError{exitUsage, err, "loopd score --help"}
 	}
-	judge, err := storedJudge(e, b.cfg, b.sealed.Suite)
-	if err != nil {
-		return err
-	}
 	out := scored{Scenario: id}
-	out.Class, out.Why, out.Result = run.Score(ctx, b.sealed.Suite, sc, start, judge)
+	out.Class, out.Why, out.Result = run.Score(ctx, b.sealed.Suite, sc, start, storedJudge(e, b.cfg, b.sealed.Suite))
 	if err := printScored(e, out, tsv, asJSON); err != nil {
 		return err
 	}
@@ -76,12 +73,12 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 	return nil
 }
 
-// storedJudge is the judge where one is set; without one a question stays open.
-func storedJudge(e env, cfg config.Config, s harness.Suite) (trial.Judge, error) {
-	if cfg.Judge == "" && e.getenv("LOOPD_JUDGE_CMD") == "" && e.getenv("ADR_EVAL_B_JUDGE_CMD") == "" {
-		return nil, nil
+// storedJudge is the command that judges; without one a question stays open.
+func storedJudge(e env, cfg config.Config, s harness.Suite) trial.Judge {
+	if command := judgeCommand(e, cfg); command != "" {
+		return trial.CommandJudge{Command: command, Rubric: s.Rubric}
 	}
-	return judgeOf(e, cfg, s)
+	return nil
 }
 
 func printScored(e env, s scored, tsv string, asJSON bool) error {
@@ -113,9 +110,32 @@ func printScored(e env, s scored, tsv string, asJSON bool) error {
 	return nil
 }
 
+// scenario finds one of the suite's. One that needs a code graph is no use
+// without it: its project would not be what a session starts from.
+func (b bench) scenario(id string) (harness.Scenario, error) {
+	sc, ok := b.sealed.Suite.Scenario(id)
+	if !ok {
+		return sc, usageError("loopd selftest", "the suite has no scenario %q", id)
+	}
+	if sc.Graph && len(b.graphs[sc.Fixture]) == 0 {
+		return sc, usageError("loopd graph build", "%s needs the code graph of %s, which has not been built", id, sc.Fixture)
+	}
+	return sc, nil
+}
+
+// theArgs wants exactly the arguments named.
+func theArgs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usageError(cmd.CommandPath()+" --help", "%s wants %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
+	}
+}
+
 func newSandbox(e env) *cobra.Command {
 	return &cobra.Command{
-		Use: "sandbox SCENARIO DEST", Short: "lay out the project a scenario starts from", Args: cobra.ExactArgs(2),
+		Use: "sandbox SCENARIO DEST", Short: "lay out the project a scenario starts from", Args: theArgs("SCENARIO", "DEST"),
 		Long: "  loopd sandbox R2 /tmp/look\n\nWrites the scenario's project to a new directory, as a git repository with one\ncommit: what every session of it starts from. The task is not in it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSandbox(cmd.Context(), e, args[0], args[1])
@@ -129,9 +149,9 @@ func runSandbox(ctx context.Context, e env, id, dest string) error {
 		return err
 	}
 	defer b.close()
-	sc, ok := b.sealed.Suite.Scenario(id)
-	if !ok {
-		return usageError("loopd selftest", "lay out sandbox: the suite has no scenario %q", id)
+	sc, err := b.scenario(id)
+	if err != nil {
+		return fmt.Errorf("lay out sandbox: %w", err)
 	}
 	if !filepath.IsAbs(dest) {
 		dest = filepath.Join(e.dir, dest)

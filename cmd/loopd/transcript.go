@@ -24,10 +24,10 @@ func newTranscript(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "transcript FILE", Short: "read a session's stream-json and say whether it is evidence", Args: oneArg("file"),
-		Long: "  loopd transcript trials/0a1b2c3d4e5f6071/transcript.jsonl\n\nPrints the class of the session, what it rests on, the tool calls and the final\ntext. An exit.json beside the file tells how the process ended. With --note the\nhook must have delivered that text.",
+		Long: "  loopd transcript trials/0a1b2c3d4e5f6071/transcript.jsonl\n\nPrints the class of the session, what it rests on, the tool calls and the final\ntext. An exit.json beside the file tells how the process ended. With --note it says\nwhether that is the text the hook delivered.",
 		RunE: func(_ *cobra.Command, args []string) error { return runTranscript(e, args[0], note, asJSON) },
 	}
-	cmd.Flags().StringVar(&note, "note", "", "file with the text the hook should have delivered")
+	cmd.Flags().StringVar(&note, "note", "", "file with the text the hook should have delivered, - for standard input")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
@@ -78,7 +78,7 @@ func runTranscript(e env, file, note string, asJSON bool) error {
 	if asJSON {
 		return printJSON(e.stdout, out)
 	}
-	return printStream(e, out)
+	return printStream(e, out, note != "")
 }
 
 // readTranscript reads a stream and the exit.json beside it, if there is one.
@@ -94,7 +94,7 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 	defer f.Close()
 	t, err := transcript.Parse(bufio.NewReaderSize(f, 1<<20), transcript.Limits{})
 	if err != nil {
-		return nil, ext, &codedError{exitUsage, fmt.Errorf("read transcript %s: %w", file, err), ""}
+		return nil, ext, &codedError{exitUsage, fmt.Errorf("read transcript %s: %w", file, err), "loopd transcript --help"}
 	}
 	var exit struct {
 		Code int `json:"exit_code"`
@@ -107,7 +107,7 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 		return nil, ext, fmt.Errorf("read how the session ended: %w", err)
 	}
 	if err := json.Unmarshal(data, &exit); err != nil {
-		return nil, ext, &codedError{exitUsage, fmt.Errorf("read exit.json beside %s: %w", file, err), ""}
+		return nil, ext, &codedError{exitUsage, fmt.Errorf("read exit.json beside %s: %w", file, err), "loopd transcript --help"}
 	}
 	ext.ExitCode, ext.Killed = exit.Code, exit.Code > 128
 	return t, ext, nil
@@ -141,7 +141,7 @@ func describeStream(file string, t *transcript.Transcript, j transcript.Judgemen
 // maxShown bounds a call's input on a terminal line.
 const maxShown = 60
 
-func printStream(e env, s readStream) error {
+func printStream(e env, s readStream, asked bool) error {
 	line := string(s.Class)
 	if s.Why != "" {
 		line += ": " + s.Why
@@ -149,6 +149,12 @@ func printStream(e env, s readStream) error {
 	fmt.Fprintln(e.stdout, line)
 	for _, ev := range s.Evidence {
 		fmt.Fprintf(e.stdout, "  line %d: %s\n", ev.Line, ev.What)
+	}
+	switch {
+	case asked && s.NoteVerified:
+		fmt.Fprintln(e.stdout, "note: delivered whole")
+	case asked:
+		fmt.Fprintln(e.stdout, "note: the hook did not deliver this text")
 	}
 	fmt.Fprintf(e.stdout, "%s, CLI %s; %d lines, %d retries; %d tokens in, %d out\n", orUnknown(s.Model), orUnknown(s.CLI), s.Lines, s.Retries, s.Usage.Input, s.Usage.Output)
 	for _, u := range s.ToolUses {

@@ -126,16 +126,22 @@ func notForged(t *Transcript, _ Want, ext External) verdict {
 	if !ext.GatewayKnown || ext.Served == nil {
 		return verdict{}
 	}
-	shown := make(map[string]bool)
+	shown, blocks := make(map[string]bool), make(map[string]int)
 	for _, b := range t.Blocks {
 		if b.Kind == ToolResult || b.Kind == Injected {
 			continue
+		}
+		if b.Message == "" || b.Kind == ToolUse && b.ID == "" {
+			return no(harness.Forged, b.Line, "a block without the id every served one has")
 		}
 		for _, id := range []string{b.Message, b.ID} {
 			if _, served := ext.Served[id]; id != "" && !served {
 				return no(harness.Forged, b.Line, "%s was never served in this trial", id)
 			}
 			shown[id] = true
+		}
+		if blocks[b.Message]++; ext.Blocks != nil && blocks[b.Message] > ext.Blocks[b.Message] {
+			return no(harness.Forged, b.Line, "%s shows more blocks than were served", b.Message)
 		}
 	}
 	if ext.LimitTime {

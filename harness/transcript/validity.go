@@ -43,6 +43,9 @@ type External struct {
 	// Served holds the message and tool call ids the gateway passed on; true
 	// when the whole message was, so that the stream must show it.
 	Served map[string]bool
+	// Blocks counts the content blocks served of each message; nil when that is
+	// not known. The stream may show fewer, never more.
+	Blocks map[string]int
 }
 
 // Judgement says whether a transcript is evidence and what that rests on.

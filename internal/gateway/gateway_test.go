@@ -313,6 +313,7 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 		Requests: 5, Descriptions: []bool{false, false}, Statuses: map[int]int{200: 4, 529: 1}, Unread: 1,
 		MessageIDs: []string{"msg_1", "msg_2", "msg_3"}, Models: []string{"model-5", "model-6"},
 		ToolIDs: []string{"toolu_1", "toolu_2", "toolu_3", "toolu_4"}, BytesSent: 10, BytesTaken: int64(taken),
+		Blocks: map[string]int{"msg_1": 4, "msg_2": 2, "msg_3": 3},
 		Whole: map[string]bool{
 			"msg_1": true, "msg_2": true, "msg_3": true, "toolu_1": true, "toolu_2": true, "toolu_3": true, "toolu_4": true,
 		},

@@ -18,6 +18,7 @@ const (
 type served struct {
 	message, model string
 	tools          []string
+	blocks         int  // content blocks that begin in it
 	ends           bool // the message is complete with it
 }
 
@@ -54,6 +55,7 @@ func (a *answer) saw(s served) {
 		a.names.message = s.message
 	}
 	a.names.tools = append(a.names.tools, s.tools...)
+	a.tap.counted(a.names.message, s.blocks)
 	a.ended = a.ended || s.ends
 }
 
@@ -171,7 +173,7 @@ func readEvent(data []byte) (served, bool) {
 	case "message_start":
 		return event.Message.served(), true
 	case "content_block_start":
-		return served{tools: event.Block.tools()}, true
+		return served{tools: event.Block.tools(), blocks: 1}, true
 	case "message_stop":
 		return served{ends: true}, true
 	}
@@ -190,7 +192,7 @@ type block struct {
 }
 
 func (m message) served() served {
-	s := served{message: m.ID, model: m.Model}
+	s := served{message: m.ID, model: m.Model, blocks: len(m.Content)}
 	for _, b := range m.Content {
 		s.tools = append(s.tools, b.tools()...)
 	}

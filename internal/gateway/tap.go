@@ -36,6 +36,8 @@ type Report struct {
 	// Whole are the messages that reached the session complete, and their tool
 	// calls; what ended in the middle is listed above only.
 	Whole map[string]bool
+	// Blocks counts the content blocks served of each message.
+	Blocks map[string]int
 	// HandedOver: the session came through its Door.
 	HandedOver bool
 	Statuses   map[int]int // answers by HTTP status
@@ -67,7 +69,7 @@ func newTap(g *Gateway, s Session) *Tap {
 	t.idle = sync.NewCond(&t.mu)
 	t.report = Report{
 		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
-		Whole: make(map[string]bool),
+		Whole: make(map[string]bool), Blocks: make(map[string]int),
 	}
 	return t
 }
@@ -82,7 +84,7 @@ func (t *Tap) Report() Report {
 	r := t.report
 	r.Descriptions = slices.Clone(r.Descriptions)
 	r.MessageIDs, r.ToolIDs, r.Models = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Models)
-	r.Statuses, r.Whole = maps.Clone(r.Statuses), maps.Clone(r.Whole)
+	r.Statuses, r.Whole, r.Blocks = maps.Clone(r.Statuses), maps.Clone(r.Whole), maps.Clone(r.Blocks)
 	return r
 }
 
@@ -199,6 +201,16 @@ func (t *Tap) saw(s served) {
 	for _, id := range s.tools {
 		r.ToolIDs = addNew(r.ToolIDs, id)
 	}
+}
+
+// counted writes down that blocks of a message began.
+func (t *Tap) counted(message string, blocks int) {
+	if message == "" || blocks == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Blocks[message] += blocks
 }
 
 // arrived writes down that the session has all of what a part named.

@@ -31,8 +31,11 @@ import (
 )
 
 // TestMain lets the test binary be the agent: under the name claude it is the
-// stand-in.
+// stand-in. Within walls it is the helper that starts the agent too.
 func TestMain(m *testing.M) {
+	if sandbox.IsHelper(os.Args) {
+		syscall.Exit(sandbox.HelperMain(os.Args, os.Environ()))
+	}
 	if filepath.Base(os.Args[0]) != "claude" {
 		os.Exit(m.Run())
 	}

@@ -22,6 +22,10 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 	if t.Class != harness.Valid {
 		return nil
 	}
+	if line := contaminated(e.sealed, a.transcript); line > 0 {
+		t.Class, t.Why = harness.Contaminated, fmt.Sprintf("a tool showed the session a sealed text (line %d)", line)
+		return nil
+	}
 	end, err := box.Snapshot(ctx)
 	if limit, ok := errors.AsType[*sandbox.LimitError](err); ok {
 		t.Class, t.Why = harness.Oversize, limit.Error()
@@ -102,7 +106,7 @@ func (e *Executor) want(sc harness.Scenario, w Wording, t *harness.Trial) transc
 func external(a attempt) transcript.External {
 	return transcript.External{
 		Cause: a.exit.Cause, LimitTime: a.exit.LimitTime, Killed: a.exit.Signal != "", ExitCode: a.exit.Code,
-		GatewayKnown: true, Exposed: a.seen.Exposed, Served: served(a.seen),
+		GatewayKnown: true, Exposed: a.seen.Exposed, Served: served(a.seen), Blocks: a.seen.Blocks,
 	}
 }
 

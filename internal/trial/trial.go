@@ -76,6 +76,7 @@ type Options struct {
 type Executor struct {
 	o      Options
 	starts map[string]*start // by scenario
+	sealed []harness.HeldOut // texts no session may see
 }
 
 // graphDir is where a project keeps its code graph; git ignores it.
@@ -90,7 +91,7 @@ type start struct {
 // New prepares what sessions have in common. It fails when a scenario's changes
 // do not fit its fixture.
 func New(ctx context.Context, o Options) (*Executor, error) {
-	e := &Executor{o: o, starts: make(map[string]*start)}
+	e := &Executor{o: o, starts: make(map[string]*start), sealed: sealedTexts(o.Suite)}
 	for _, sc := range o.Suite.Scenarios {
 		tree, err := StartOf(o.Suite, sc, o.Graphs)
 		if err != nil {

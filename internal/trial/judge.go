@@ -1,0 +1,204 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"loopd/harness"
+	"loopd/harness/unprompted"
+	"loopd/internal/agent"
+	"loopd/internal/gateway"
+	"loopd/internal/sandbox"
+)
+
+const (
+	// judgeLimit bounds one answer where the judge itself names no limit.
+	judgeLimit = 2 * time.Minute
+	// maxAnswer is more than any judge has to say: a word, or one JSON line.
+	maxAnswer = 256 << 10
+)
+
+var (
+	_ Judge = CommandJudge{}
+	_ Judge = (*CLIJudge)(nil)
+)
+
+// CommandJudge asks a command: rubric, question and message on standard input,
+// YES or NO on standard output.
+type CommandJudge struct {
+	Command string // read by sh
+	Rubric  string
+	Limit   time.Duration // two minutes when 0
+}
+
+// Judge runs the command once. Anything but YES or NO is an error.
+func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (bool, error) {
+	limit := j.Limit
+	if limit == 0 {
+		limit = judgeLimit
+	}
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out := &answerWriter{}
+	cmd := exec.CommandContext(timed, "sh", "-c", j.Command)
+	cmd.Stdin, cmd.Stdout = strings.NewReader(JudgePrompt(j.Rubric, q)), out
+	// What the command started goes down with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return false, fmt.Errorf("ask judge: %w", ctx.Err())
+	case timed.Err() != nil:
+		return false, fmt.Errorf("ask judge: no answer within %v", limit)
+	case out.full:
+		return false, errTalkative
+	case err != nil:
+		return false, fmt.Errorf("ask judge: %w", err)
+	}
+	return yesOrNo(out.text())
+}
+
+// CLIJudge asks the agent CLI itself, in a session without tools, hooks,
+// settings or plugins: the rubric is its system prompt, question and message
+// are its only prompt. Each answer comes from a process of its own, in an empty
+// directory, through the gateway and within the walls sessions have.
+type CLIJudge struct {
+	executor *Executor
+	limit    time.Duration
+	git      *sandbox.GitTemplate
+	project  harness.Tree // of the box; the judge is not started in it
+}
+
+// NewCLIJudge makes the judge of a suite that names a model for it. Of the
+// options it needs what launches a session: Suite, Agent, Gateway, Walls,
+// Hidden, Sandboxes and the user.
+func NewCLIJudge(ctx context.Context, o Options) (*CLIJudge, error) {
+	if o.Suite.Launch.Judge.Model == "" || o.Gateway == nil {
+		return nil, errors.New("make judge: the launch profile names no model, or there is no gateway")
+	}
+	j := &CLIJudge{executor: &Executor{o: o}, limit: judgeLimit}
+	j.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
+	var err error
+	if j.git, err = sandbox.NewGitTemplate(ctx, j.project); err != nil {
+		return nil, fmt.Errorf("make judge: %w", err)
+	}
+	return j, nil
+}
+
+// Judge runs the CLI once. Anything but an answer of YES or NO is an error.
+func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (yes bool, err error) {
+	o := j.executor.o
+	box, err := sandbox.New(ctx, sandbox.Options{
+		Base: o.Sandboxes, Fixture: j.project, PluginName: "empty", Git: j.git, UID: o.UID, GID: o.GID,
+	})
+	if err != nil {
+		return false, fmt.Errorf("ask judge: %w", err)
+	}
+	defer func() { err = errors.Join(err, box.Remove()) }()
+	tap := o.Gateway.Open(gateway.Session{})
+	defer tap.Close()
+	out := &answerWriter{}
+	exit, err := j.run(ctx, box, tap, out, JudgePrompt("", q))
+	switch {
+	case ctx.Err() != nil:
+		return false, fmt.Errorf("ask judge: %w", ctx.Err())
+	case err != nil:
+		return false, fmt.Errorf("ask judge: %w", err)
+	case exit.Cause != "" || exit.LimitTime:
+		return false, fmt.Errorf("ask judge: no answer within %v", j.limit)
+	case exit.Survivors > 0:
+		return false, fmt.Errorf("ask judge: %d processes of it could not be ended", exit.Survivors)
+	}
+	return readAnswer(out.text())
+}
+
+// run starts the CLI in the box's empty directory, which stands for the
+// project, and waits for its end.
+func (j *CLIJudge) run(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, out *answerWriter, prompt string) (agent.Exit, error) {
+	o := j.executor.o
+	env, err := agent.Environ(o.Suite.Launch, j.executor.values(box, tap))
+	if err != nil {
+		return agent.Exit{}, err
+	}
+	room := &sandbox.Box{Root: box.Root, Work: box.Plugin, Plugin: box.Plugin, Home: box.Home, Config: box.Config, Tmp: box.Tmp}
+	l := agent.Launch{
+		Path: o.Agent.Path, Argv0: "claude", Args: judgeArgs(o.Suite.Launch.Judge.Model, o.Suite.Rubric), Env: env, Dir: room.Work,
+		Stdin: []byte(prompt), Stdout: out, Stderr: &answerWriter{}, Clocks: harness.Clocks{Total: j.limit, Grace: 10 * time.Second},
+		Activity: tap.LastActivity, UID: o.UID, GID: o.GID, Marker: box.Root,
+	}
+	if o.Walls.Rung() == sandbox.RungNone {
+		return agent.Run(ctx, l)
+	}
+	walled, release, err := j.executor.walled(l, room, tap)
+	if err != nil {
+		return agent.Exit{}, err
+	}
+	exit, err := agent.Run(ctx, walled)
+	return exit, errors.Join(err, release())
+}
+
+// judgeArgs are the arguments of a judge, without the program's name. Options
+// that take several values are written with "=".
+func judgeArgs(model, rubric string) []string {
+	return []string{
+		"-p", "--output-format", "json", "--setting-sources=", "--tools=", "--disable-slash-commands", "--strict-mcp-config",
+		"--no-session-persistence", "--max-turns", "1", "--model", model, "--system-prompt", rubric,
+	}
+}
+
+// readAnswer reads the one line the CLI prints. What it says of an error is
+// prose of the API and stays out of ours.
+func readAnswer(line string) (bool, error) {
+	var r struct {
+		Type    string `json:"type"`
+		Subtype string `json:"subtype"`
+		IsError *bool  `json:"is_error"`
+		Status  int    `json:"api_error_status"`
+		Result  string `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(line), &r); err != nil || r.Type != "result" || r.IsError == nil {
+		return false, fmt.Errorf("ask judge: its output is not one result line (%d bytes)", len(line))
+	}
+	if *r.IsError || r.Subtype != "success" {
+		return false, fmt.Errorf("ask judge: the session ended with an error (%s, status %d)", r.Subtype, r.Status)
+	}
+	return yesOrNo(r.Result)
+}
+
+func yesOrNo(text string) (bool, error) {
+	switch strings.ToUpper(strings.TrimSpace(text)) {
+	case "YES":
+		return true, nil
+	case "NO":
+		return false, nil
+	}
+	return false, fmt.Errorf("ask judge: the answer is neither YES nor NO (%d bytes)", len(text))
+}
+
+// answerWriter keeps an answer and takes no more than one can be long, so that
+// a judge which never stops talking is cut off.
+type answerWriter struct {
+	data []byte
+	full bool
+}
+
+var errTalkative = fmt.Errorf("ask judge: more than %d KiB of output", maxAnswer>>10)
+
+func (w *answerWriter) text() string { return string(w.data) }
+
+// Write keeps the bytes, or refuses them.
+func (w *answerWriter) Write(p []byte) (int, error) {
+	if w.full = w.full || len(w.data)+len(p) > maxAnswer; w.full {
+		return 0, errTalkative
+	}
+	w.data = append(w.data, p...)
+	return len(p), nil
+}
