@@ -85,15 +85,18 @@ func (s *session) launchProcess() error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			s.gone <- s.cmd.Wait()
+		if err != nil {
+			started <- err
+			return
 		}
+		// Before the wait: what has been waited for can no longer be told apart.
+		s.tree = newTree(s.launch, s.cmd.Process.Pid)
+		started <- nil
+		s.gone <- s.cmd.Wait()
 	})
 	if err := <-started; err != nil {
 		return err
 	}
-	s.tree = newTree(s.launch, s.cmd.Process.Pid)
 	s.out.write.Close()
 	s.err.write.Close()
 	s.all.Go(func() { s.beat.copy(s.beat, s.out.read) })
