@@ -30,7 +30,10 @@ type Candidate struct {
 	Author    string   `json:"author,omitempty"`
 	Rationale string   `json:"rationale,omitempty"`
 	Targets   []string `json:"targets,omitempty"` // cells such as "W3/sonnet", or "all"
-	Edits     []Edit   `json:"edits"`
+	// Simplify says that the wording only gets shorter: it is kept for not being
+	// worse by more than a margin instead of for being better.
+	Simplify bool   `json:"simplify,omitempty"`
+	Edits    []Edit `json:"edits"`
 }
 
 // Edit changes one file: either the only occurrence of Old becomes New, or Whole replaces the content.

@@ -24,6 +24,7 @@ const (
 	NotText       Class = "not_text"       // not UTF-8 text
 	TooLarge      Class = "too_large"      // a file is too large to be wording
 	Echo          Class = "echo"           // repeats held-out text
+	NotShorter    Class = "not_shorter"    // declares to simplify and does not
 )
 
 // Finding is one reason not to spend a session on a Candidate. Detail is for the operator's own records only.
@@ -126,6 +127,9 @@ func lintTree(in LintInput, next map[string][]byte) []Finding {
 		findings = append(findings, Finding{Duplicate, "", "the wording is that of " + name})
 	}
 	growth := size(in.Surface, next) - size(in.Surface, in.Base)
+	if in.Candidate.Simplify && growth >= 0 {
+		findings = append(findings, Finding{NotShorter, "", fmt.Sprintf("declares to simplify and grows by %d bytes", growth)})
+	}
 	if in.MaxGrowth > 0 && growth > in.MaxGrowth {
 		findings = append(findings, Finding{TooLarge, "", fmt.Sprintf("grows by %d bytes, over the limit of %d", growth, in.MaxGrowth)})
 	}

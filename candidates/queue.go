@@ -38,6 +38,7 @@ func Message(c Candidate, campaign string) string {
 		{"Candidate", c.ID},
 		{"Source", string(c.Source)},
 		{"Targets", strings.Join(c.Targets, ", ")},
+		{"Simplify", map[bool]string{true: "yes"}[c.Simplify]},
 		{"Rationale", c.Rationale},
 	} {
 		if value := oneLine(t[1]); value != "" {

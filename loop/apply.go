@@ -49,6 +49,12 @@ func (s *State) apply(e Event) error {
 		s.Paused = nil
 	case Halted:
 		s.Halted, s.stop, s.leaked = &p, nil, nil
+	case Unparked:
+		return s.applyUnparked(p)
+	case Finished:
+		s.finished = true
+	case Extended:
+		return s.applyExtended(p)
 	case Ended:
 		s.Ended, s.Phase = &p, Done
 		s.Contest, s.open = nil, false
@@ -72,14 +78,51 @@ func newBank(objective, guards int) Bank {
 }
 
 func (s *State) applyCommitted(p Committed) error {
+	if p.Candidate == SubjectTwin {
+		s.Twin, s.TwinRef = p.Commit, p.Ref
+		return nil
+	}
 	prog := s.Find(p.Candidate)
 	if prog == nil || prog.Decided != nil || s.Contest != nil {
 		return fmt.Errorf("apply %s: %s cannot be tried now", p.Kind(), p.Candidate)
 	}
 	prog.Commit, prog.Ref, prog.Parent = p.Commit, p.Ref, p.Parent
 	s.Contest = s.newContest(p.Candidate, p.Commit, s.Champion, targetWeights(s.Started.Objective, prog.Candidate.Targets), s.Bank)
+	if prog.Candidate.Simplify {
+		s.Contest.D0 = -s.Started.Settings.Simplify
+	}
 	prog.Contest = s.Contest
 	return nil
+}
+
+// applyUnparked goes on with a comparison where it was left.
+func (s *State) applyUnparked(p Unparked) error {
+	prog := s.Find(p.Candidate)
+	if prog == nil || !s.resumable(prog) || s.Contest != nil {
+		return fmt.Errorf("apply %s: %s cannot be gone on with", p.Kind(), p.Candidate)
+	}
+	prog.Decided = nil
+	s.Contest = prog.Contest
+	s.Contest.Began, s.Contest.Share = s.Contest.Sessions, s.searchLeft()/s.candidatesLeft()
+	s.Contest.GuardBase = slices.Clone(s.Bank.Guard)
+	return nil
+}
+
+// applyExtended takes up a gate again whose budget had ended. Its evidence goes
+// on: wording, instrument and weights are the same.
+func (s *State) applyExtended(p Extended) error {
+	if !s.GateOpen() || p.Sessions <= 0 {
+		return fmt.Errorf("apply %s: no gate is waiting for more sessions", p.Kind())
+	}
+	s.Ended, s.Phase, s.Contest = nil, Gate, s.GateContest
+	s.extra += p.Sessions
+	return nil
+}
+
+// GateOpen says whether the campaign ended at a gate whose evidence may still
+// grow.
+func (s *State) GateOpen() bool {
+	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && s.GateContest != nil
 }
 
 func (s *State) applyPlanned(p Planned) error {
@@ -89,9 +132,13 @@ func (s *State) applyPlanned(p Planned) error {
 	if p.Round.Subject == SubjectGate && s.Contest == nil {
 		s.Phase = Gate
 		s.Contest = s.gateContest()
+		s.GateContest = s.Contest
+	}
+	if p.Round.Subject == SubjectTransfer {
+		s.Phase = Transfer
 	}
 	for _, sl := range p.Round.Slots {
-		key := sl.Wording + " " + sl.Cell.String()
+		key := s.repKey(sl.Wording, sl.Cell)
 		s.reps[key] = max(s.reps[key], sl.Rep)
 	}
 	s.Rounds, s.open = append(s.Rounds, p.Round), true
@@ -131,6 +178,7 @@ func (s *State) applyRecorded(p Recorded) error {
 		return fmt.Errorf("apply %s: slot of trial %s is counted already", p.Kind(), t.ID)
 	}
 	s.Trials = append(s.Trials, Run{Trial: t, Subject: r.Subject, Purpose: r.Purpose})
+	sl.recorded++
 	s.countAttempt(t)
 	fate := t.Class.Fate()
 	if fate == harness.FateHalt || fate == harness.FatePause {
@@ -146,7 +194,7 @@ func (s *State) applyRecorded(p Recorded) error {
 	sl.pass = t.Passed()
 	sl.noDetour = sl.valid && t.Result.Check(harness.AxisA).Outcome == harness.Pass
 	sl.resolved = sl.valid || sl.attempts > s.Started.Settings.Retries
-	if s.Contest != nil && r.Purpose != ForPilot && r.Purpose != ForTopUp {
+	if s.Contest != nil && r.Purpose.compares() {
 		s.Contest.Sessions++
 	}
 	return nil
@@ -174,7 +222,10 @@ func (s *State) applyClosed(p Closed) error {
 	s.open = false
 	switch r.Purpose {
 	case ForPilot:
+		s.AA = p.AA
 		s.closePilot(*r)
+	case ForTransfer:
+		s.transfered = true
 	case ForTopUp:
 		s.closeTopUp(*r)
 	default:
@@ -215,13 +266,14 @@ func (s *State) applyDecided(p Decided, at time.Time) error {
 		return nil
 	}
 	s.Contest, s.open = nil, false
-	if p.Verdict == Keep {
+	if p.Verdict == Keep || p.Verdict == Shortlisted {
 		s.moveChampion(c)
 		return nil
 	}
 	// What was run fresh for this candidate is the champion's all the same.
 	for i := range c.Fresh {
-		s.Bank.Pool[i] = append(s.Bank.Pool[i], c.Fresh[i]...)
+		s.Bank.Pool[i] = append(s.Bank.Pool[i], c.Fresh[i][c.Banked[i]:]...)
+		c.Banked[i] = len(c.Fresh[i])
 	}
 	s.Bank.Guard = c.GuardBase
 	return nil
@@ -239,6 +291,9 @@ func (s *State) moveChampion(c *Contest) {
 		own = slices.Clone(own)
 		rng.Shuffle(len(own), func(a, b int) { own[a], own[b] = own[b], own[a] })
 		n := (len(own) + 2) / 3
+		if s.Started.Settings.Profile == Scout {
+			n = len(own) // no pool: what was seen is the record to beat
+		}
 		s.Bank.Pilot[i], s.Bank.Pool[i] = stats.Tally(own[:n]), own[n:]
 	}
 	for i, own := range c.GuardOwn {
@@ -260,7 +315,7 @@ func (s *State) detours(r Round, wording string, cell harness.Cell) []bool {
 func (s *State) collect(r Round, wording string, cell harness.Cell, value func(*slot) bool) []bool {
 	var reps []harness.Slot
 	for _, sl := range r.Slots {
-		if sl.Wording == wording && sl.Cell == cell {
+		if s.canonical(sl.Wording) == s.canonical(wording) && sl.Cell == cell {
 			reps = append(reps, sl)
 		}
 	}

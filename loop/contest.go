@@ -16,7 +16,7 @@ func (s *State) newContest(subject, wording, against string, weights []float64, 
 	c := &Contest{
 		Subject: subject, Wording: wording, Against: against, Weights: weights,
 		Pilot: slices.Clone(bank.Pilot), Pool: make([][]bool, n), Revealed: make([]int, n),
-		Fresh: make([][]bool, n), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
+		Fresh: make([][]bool, n), Banked: make([]int, n), KeepAt: s.keepAt(), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
 		GuardOwn: make([][]bool, len(bank.Guard)), GuardBase: slices.Clone(bank.Guard),
 		Share: s.searchLeft() / s.candidatesLeft(),
 	}
@@ -89,8 +89,19 @@ func (c *Contest) cells() []stats.Cell {
 			Weight:   c.Weights[i],
 			PoolLeft: len(c.Pool[i]) - c.Revealed[i],
 		}
+		if c.Concurrent {
+			// Nothing of the pool is bet on any more, so all of it may inform the bets.
+			out[i].Base, out[i].PoolLeft = out[i].Full, 0
+		}
 	}
 	return out
+}
+
+// bets are the constants of this comparison's bets.
+func (c *Contest) bets(s *State) stats.Config {
+	cfg := s.Started.Settings.Bets
+	cfg.D0 = c.D0
+	return cfg
 }
 
 // seen collects what a completed round of bets showed, by objective cell.
@@ -110,8 +121,11 @@ func (c *Contest) seen(s *State, r Round) []stats.Seen {
 // close adds a completed round to the contest.
 func (c *Contest) close(s *State, r Round, p Closed) {
 	if r.Purpose == ForBet {
-		c.closeBet(r, p)
+		c.closeBet(s, r, p)
 		return
+	}
+	if r.Purpose == ForScreen {
+		c.Rounds++
 	}
 	for i, cell := range s.Started.Objective {
 		c.Own[i] = append(c.Own[i], s.outcomes(r, c.Wording, cell)...)
@@ -123,7 +137,7 @@ func (c *Contest) close(s *State, r Round, p Closed) {
 	}
 }
 
-func (c *Contest) closeBet(r Round, p Closed) {
+func (c *Contest) closeBet(s *State, r Round, p Closed) {
 	for i, seen := range p.Seen {
 		c.Own[i] = append(c.Own[i], seen.Cand...)
 		c.Revealed[i] += r.Reveals[i]
@@ -133,14 +147,30 @@ func (c *Contest) closeBet(r Round, p Closed) {
 	}
 	c.Rounds++
 	c.LogE = p.LogE
-	c.Path = append(c.Path, PathPoint{Sessions: c.Sessions, LogE: p.LogE})
+	c.Path = append(c.Path, PathPoint{Sessions: c.Sessions, LogE: p.LogE, Concurrent: c.Concurrent})
 	if p.Assessment != nil {
 		c.Assessment = *p.Assessment
 	}
+	if s.Started.Settings.Profile == Strict && c.Subject != SubjectGate && !c.Concurrent && stats.Reached(c.LogE, c.KeepAt) {
+		c.beginConcurrent()
+	}
 }
 
-// E returns the evidence that the wording is better than what it is against.
-func (c *Contest) E() float64 { return math.Exp(c.LogE) }
+// beginConcurrent starts the evidence anew with both arms fresh: a champion
+// measured hours ago may have been measured on another model.
+func (c *Contest) beginConcurrent() {
+	c.Concurrent, c.Pooled = true, c.LogE
+	c.LogE, c.Rounds, c.Began = 0, 0, c.Sessions
+}
+
+// E returns the evidence that the wording is better than what it is against:
+// of the stage with the pooled champion where there were two.
+func (c *Contest) E() float64 {
+	if c.Concurrent {
+		return math.Exp(c.Pooled)
+	}
+	return math.Exp(c.LogE)
+}
 
 // Counts returns both arms' counts by objective cell, all reps known.
 func (c *Contest) Counts() (champion, candidate []stats.Count) {

@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"loopd/harness"
 	"loopd/stats"
@@ -27,10 +28,11 @@ func Decide(s *State, c *Contest) Decision {
 	if c.Rounds > 0 && unequalInvalid(s, c) {
 		return Decision{Verdict: Broken, Reason: ByInvalidRate}
 	}
-	eta, limit := stats.Limits(c.Share, 1)
-	rules := stats.Rules{Threshold: s.Started.Settings.KeepAt, Eta: eta, Cap: limit}
-	look := rules.Look(stats.Progress{LogE: c.LogE, Rounds: c.Rounds, Sessions: c.Sessions, Assessment: c.Assessment})
-	switch look {
+	if s.Started.Settings.Profile == Scout {
+		return screened(s, c)
+	}
+	progress := stats.Progress{LogE: c.LogE, Rounds: c.Rounds, Sessions: c.Sessions - c.Began, Reps: c.reps(), Assessment: c.Assessment}
+	switch rulesOf(c).Look(progress) {
 	case stats.LookEligible:
 		return guard(s, c)
 	case stats.LookHarm:
@@ -41,6 +43,68 @@ func Decide(s *State, c *Contest) Decision {
 		return Decision{Verdict: Inconclusive, Reason: ByLimit}
 	}
 	return Decision{}
+}
+
+// rulesOf says when the comparison's present stage ends.
+func rulesOf(c *Contest) stats.Rules {
+	if c.Concurrent {
+		return stats.Rules{Threshold: concurrentAt, Eta: concurrentEta, Cap: concurrentCap}
+	}
+	weighted := 0
+	for _, w := range c.Weights {
+		if w > 0 {
+			weighted++
+		}
+	}
+	eta, limit := stats.Limits(c.Share, 1)
+	return stats.Rules{Threshold: c.KeepAt, Eta: eta, Cap: limit, MinReps: stats.MinReps(weighted)}
+}
+
+// reps counts the candidate's reps in weighted cells.
+func (c *Contest) reps() int {
+	n := 0
+	for i, own := range c.Own {
+		if c.Weights[i] > 0 {
+			n += len(own)
+		}
+	}
+	return n
+}
+
+// keepAt is the evidence the next candidate needs for a keep. Under the profile
+// certified it falls with every keep, so that the expected share of false keeps
+// stays bounded however the candidates depend on each other.
+func (s *State) keepAt() float64 {
+	set := s.Started.Settings
+	if set.Profile != Certified {
+		return set.KeepAt
+	}
+	return float64(set.MaxCandidates) / (set.KeepFDR * float64(len(s.Kept)+1))
+}
+
+// screened shortlists a candidate whose one rep a cell passes more often than
+// the champion's record, if the guards let it.
+func screened(s *State, c *Contest) Decision {
+	if c.Rounds == 0 {
+		return Decision{}
+	}
+	rise, ok := stats.MeanDifference(measured(c.cells()))
+	if !ok {
+		return Decision{Verdict: Inconclusive, Reason: ByNothing}
+	}
+	if rise <= 0 {
+		return Decision{Verdict: Reject, Reason: ByFutility}
+	}
+	d := guard(s, c)
+	if d.Verdict == Keep {
+		d.Verdict = Shortlisted
+	}
+	return d
+}
+
+// measured leaves out the cells in which one arm has no rep.
+func measured(cells []stats.Cell) []stats.Cell {
+	return slices.DeleteFunc(cells, func(c stats.Cell) bool { return c.Cand.N == 0 || c.Full.N == 0 })
 }
 
 // Numbers of the rule that a candidate broke the delivery of its own plugin.
@@ -187,7 +251,16 @@ func (s *State) tiers() []string {
 
 // eValue is the evidence as a number to report, nil when nothing was bet.
 func (c *Contest) eValue() *float64 {
-	if c.Sessions == 0 {
+	if len(c.Path) == 0 {
+		return nil
+	}
+	e := c.E()
+	return &e
+}
+
+// concurrentE is the evidence of the stage with both arms fresh, nil without.
+func (c *Contest) concurrentE() *float64 {
+	if !c.Concurrent {
 		return nil
 	}
 	e := math.Exp(c.LogE)

@@ -27,6 +27,9 @@ const (
 	KindResumed   Kind = "campaign.resumed"
 	KindHalted    Kind = "campaign.halted"
 	KindEnded     Kind = "campaign.ended"
+	KindUnparked  Kind = "candidate.unparked"
+	KindFinished  Kind = "search.finished"
+	KindExtended  Kind = "campaign.extended"
 )
 
 // Event is one entry of the ledger: when, and what.
@@ -43,6 +46,8 @@ type Started struct {
 	Campaign   string         `json:"campaign"`
 	Plugin     string         `json:"plugin"`
 	Instrument string         `json:"instrument"`
+	// Parts are the digests the instrument is made of, by name.
+	Parts map[string]string `json:"parts,omitempty"`
 	Seal       frozen.Digest  `json:"seal"`
 	Start      string         `json:"start"` // commit of the starting wording
 	Base       string         `json:"base"`  // the user's commit it was taken from
@@ -52,10 +57,12 @@ type Started struct {
 	Guards     []harness.Cell `json:"guards"`
 	// Controls are read beside the metric and never enter it; those listed in
 	// Impossible must never pass axis b.
-	Controls   []harness.Cell  `json:"controls,omitempty"`
-	Impossible []harness.Cell  `json:"impossible,omitempty"`
-	NotRun     []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
-	Settings   Settings        `json:"settings"`
+	Controls   []harness.Cell `json:"controls,omitempty"`
+	Impossible []harness.Cell `json:"impossible,omitempty"`
+	// Reserve are read once, after the gate, and decide nothing.
+	Reserve  []harness.Cell  `json:"reserve,omitempty"`
+	NotRun   []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
+	Settings Settings        `json:"settings"`
 }
 
 // Queued adds a candidate to the queue.
@@ -88,6 +95,8 @@ type Closed struct {
 	Seen       []stats.Seen      `json:"seen,omitempty"`
 	LogE       float64           `json:"log_e"`
 	Assessment *stats.Assessment `json:"assessment,omitempty"`
+	// AA is set for the pilot: the start's bytes under two labels.
+	AA *stats.AA `json:"aa,omitempty"`
 }
 
 // Decided is the verdict on a candidate.
@@ -99,6 +108,21 @@ type Decided struct {
 	Sessions  int                  `json:"sessions"`
 	Findings  []candidates.Finding `json:"findings,omitempty"` // of the lint
 	Note      string               `json:"note,omitempty"`     // such as the cell a veto rests on
+	// ConcurrentE is the evidence of the stage with both arms fresh.
+	ConcurrentE *float64 `json:"concurrent_e,omitempty"`
+}
+
+// Unparked goes on with a candidate that was left undecided.
+type Unparked struct {
+	Candidate string `json:"candidate"`
+}
+
+// Finished ends the search at a person's word; the gate is next.
+type Finished struct{}
+
+// Extended gives a gate that ran out of budget more sessions.
+type Extended struct {
+	Sessions int `json:"sessions"`
 }
 
 // Paused stops the campaign until something lifts; it continues by itself or
@@ -123,6 +147,8 @@ type Ended struct {
 	Why     string  `json:"why"`
 	// EValue is the gate's, nil when no gate was run.
 	EValue *float64 `json:"e_value"`
+	// Open: the gate's evidence may go on when the budget is extended.
+	Open bool `json:"open,omitempty"`
 }
 
 // Kind returns the event's name in the ledger.
@@ -158,6 +184,15 @@ func (Halted) Kind() Kind { return KindHalted }
 // Kind returns the event's name in the ledger.
 func (Ended) Kind() Kind { return KindEnded }
 
+// Kind returns the event's name in the ledger.
+func (Unparked) Kind() Kind { return KindUnparked }
+
+// Kind returns the event's name in the ledger.
+func (Finished) Kind() Kind { return KindFinished }
+
+// Kind returns the event's name in the ledger.
+func (Extended) Kind() Kind { return KindExtended }
+
 // Decode reads a payload back from the ledger.
 func Decode(kind Kind, data []byte) (Payload, error) {
 	switch kind {
@@ -183,6 +218,12 @@ func Decode(kind Kind, data []byte) (Payload, error) {
 		return decode[Halted](kind, data)
 	case KindEnded:
 		return decode[Ended](kind, data)
+	case KindUnparked:
+		return decode[Unparked](kind, data)
+	case KindFinished:
+		return decode[Finished](kind, data)
+	case KindExtended:
+		return decode[Extended](kind, data)
 	}
 	return nil, fmt.Errorf("decode event: unknown kind %q", kind)
 }

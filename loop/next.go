@@ -5,7 +5,6 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/stats"
 )
 
 // Step is what comes next. Exactly one of its parts is set.
@@ -18,6 +17,8 @@ type Step struct {
 	Run []harness.Spec
 	// Prepare is a candidate to lint and commit on top of the champion.
 	Prepare *candidates.Candidate
+	// Twin asks for the start's bytes on a candidate branch.
+	Twin bool
 	// Idle: nothing can be done until a person or a clock acts.
 	Idle bool
 }
@@ -41,13 +42,24 @@ func Next(s *State) Step {
 	}
 	switch s.Phase {
 	case Pilot:
+		if s.wantsTwin() {
+			return Step{Twin: true}
+		}
 		return appendStep(Planned{planPilot(s)})
 	case Search:
 		return nextInSearch(s)
 	case Gate:
 		return nextAtGate(s)
+	case Transfer:
+		return promote(s.Contest)
 	}
 	return Step{Idle: true}
+}
+
+// wantsTwin says whether the A/A pilot still lacks its second label. One rep a
+// cell cannot be split between two.
+func (s *State) wantsTwin() bool {
+	return s.Twin == "" && s.Started.Settings.PilotReps+s.Started.Settings.PoolReps > 1
 }
 
 func appendStep(p ...Payload) Step { return Step{Append: p} }
@@ -80,39 +92,56 @@ func nextInRound(s *State, r Round) Step {
 	var specs []harness.Spec
 	for _, sl := range open {
 		specs = append(specs, harness.Spec{
-			Campaign: s.Started.Campaign, Slot: sl, Attempt: s.recorded(sl) + 1,
+			Campaign: s.Started.Campaign, Slot: sl, Attempt: s.slotOf(sl).recorded + 1,
 		})
 	}
 	return Step{Run: specs}
-}
-
-// recorded counts the trials a slot has had, paused ones included, so that
-// every attempt has an id of its own.
-func (s *State) recorded(sl harness.Slot) int {
-	n := 0
-	for _, t := range s.Trials {
-		if t.Spec.Slot == sl {
-			n++
-		}
-	}
-	return n
 }
 
 func nextInSearch(s *State) Step {
 	if s.nothingMeasured() {
 		return verdictStep(Ended{Outcome: NothingMeasured, Why: "not one session of the pilot was valid"})
 	}
-	if c := s.Contest; c != nil {
+	if s.AA != nil && s.AA.P < aaLevel {
+		return appendStep(Halted{Reason: fmt.Sprintf("the same wording behaves differently under two labels (A/A p = %.2g): what measures is broken", s.AA.P)})
+	}
+	c := s.Contest
+	switch {
+	case s.finished && c != nil:
+		return verdictStep(decided(c, Decision{Verdict: Inconclusive, Reason: ByFinish}))
+	case s.finished:
+		return toGate(s)
+	case c != nil:
 		return nextInContest(s, c)
-	}
-	if s.topUpDue {
+	case s.topUpDue:
 		return s.affordable(planTopUp(s), func() Step { return toGate(s) })
-	}
-	waiting := s.Waiting()
-	if len(waiting) == 0 || s.searchLeft() < len(s.Started.Objective) {
+	case s.searchLeft() < len(s.Started.Objective):
 		return toGate(s) // a candidate that cannot get one round stays in the queue
 	}
-	return Step{Prepare: &waiting[0]}
+	if waiting := s.Waiting(); len(waiting) > 0 {
+		return Step{Prepare: &waiting[0]}
+	}
+	if id := s.parked(); id != "" {
+		return appendStep(Unparked{id})
+	}
+	return toGate(s)
+}
+
+// parked names the undecided candidate with the most evidence, empty without one.
+func (s *State) parked() string {
+	best := ""
+	for _, p := range s.Progress {
+		if s.resumable(p) && (best == "" || p.Contest.LogE > s.Find(best).Contest.LogE) {
+			best = p.Candidate.ID
+		}
+	}
+	return best
+}
+
+// resumable says whether a candidate's evidence may be gone on with: it was left
+// only for its share of the budget, and the champion it is against still stands.
+func (s *State) resumable(p *Progress) bool {
+	return p.Decided != nil && p.Decided.Reason == ByLimit && p.Contest != nil && p.Contest.Against == s.Champion
 }
 
 func nextInContest(s *State, c *Contest) Step {
@@ -126,6 +155,9 @@ func nextInContest(s *State, c *Contest) Step {
 	case len(d.Guards) > 0:
 		return s.affordable(planGuard(s, c, d.Guards), outOfBudget)
 	}
+	if s.Started.Settings.Profile == Scout {
+		return s.affordable(planScreen(s, c), outOfBudget)
+	}
 	r := planBet(s, c)
 	if len(r.Bets.Warnings) > 0 {
 		return verdictStep(decided(c, Decision{Verdict: Inconclusive, Reason: ByNothing, Note: r.Bets.Warnings[0]}))
@@ -136,6 +168,7 @@ func nextInContest(s *State, c *Contest) Step {
 func decided(c *Contest, d Decision) Decided {
 	return Decided{
 		Candidate: c.Subject, Verdict: d.Verdict, Reason: d.Reason, Note: d.Note, EValue: c.eValue(), Sessions: c.Sessions,
+		ConcurrentE: c.concurrentE(),
 	}
 }
 
@@ -143,36 +176,6 @@ func decided(c *Contest, d Decision) Decided {
 func (s *State) affordable(r Round, otherwise func() Step) Step {
 	if len(r.Slots) > s.searchLeft() {
 		return otherwise()
-	}
-	return appendStep(Planned{r})
-}
-
-// toGate ends the search: without a kept candidate there is nothing to
-// confirm, otherwise the gate's first round is planned.
-func toGate(s *State) Step {
-	if len(s.Kept) == 0 {
-		return verdictStep(Ended{Outcome: NoChange, Why: "no candidate was kept"})
-	}
-	return s.planGate(s.gateContest())
-}
-
-func nextAtGate(s *State) Step {
-	c := s.Contest
-	if stats.Reached(c.LogE, s.Started.Settings.PromoteAt) {
-		return verdictStep(Ended{Outcome: Promoted, Why: "the gate's evidence was reached", EValue: c.eValue()})
-	}
-	return s.planGate(c)
-}
-
-// planGate plans a gate round while the whole budget covers it; what the
-// search left over is the gate's too.
-func (s *State) planGate(c *Contest) Step {
-	r := planBet(s, c)
-	if len(r.Bets.Warnings) > 0 {
-		return verdictStep(Ended{Outcome: Unconfirmed, Why: r.Bets.Warnings[0], EValue: c.eValue()})
-	}
-	if s.Sessions()+len(r.Slots) > s.Started.Settings.Budget {
-		return verdictStep(Ended{Outcome: Unconfirmed, Why: "the budget ended before the gate's evidence was reached", EValue: c.eValue()})
 	}
 	return appendStep(Planned{r})
 }

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 
 	"loopd/harness"
 	"loopd/stats"
@@ -13,7 +14,9 @@ func planPilot(s *State) Round {
 	taken := make(map[string]int)
 	var slots []harness.Slot
 	for _, cell := range s.Started.Objective {
-		slots = append(slots, s.nextSlots(s.Champion, cell, set.PilotReps+set.PoolReps, taken)...)
+		for rep := range set.PilotReps + set.PoolReps {
+			slots = append(slots, s.nextSlots(s.label(rep), cell, 1, taken)...)
+		}
 	}
 	for _, cell := range s.Started.Guards {
 		slots = append(slots, s.nextSlots(s.Champion, cell, set.GuardReps, taken)...)
@@ -22,6 +25,38 @@ func planPilot(s *State) Round {
 		slots = append(slots, s.nextSlots(s.Champion, cell, set.ControlReps, taken)...)
 	}
 	return s.shuffled(Round{Subject: SubjectStart, Purpose: ForPilot, Slots: slots})
+}
+
+// label alternates between the two labels of the start's bytes.
+func (s *State) label(rep int) string {
+	if rep%2 == 1 && s.Twin != "" {
+		return s.Twin
+	}
+	return s.Started.Start
+}
+
+// planScreen is one rep of every weighted cell.
+func planScreen(s *State, c *Contest) Round {
+	taken := make(map[string]int)
+	var slots []harness.Slot
+	for i, cell := range s.Started.Objective {
+		if c.Weights[i] > 0 {
+			slots = append(slots, s.nextSlots(c.Wording, cell, 1, taken)...)
+		}
+	}
+	return s.shuffled(Round{Subject: c.Subject, Purpose: ForScreen, Slots: slots})
+}
+
+// planTransfer runs start and champion on the reserve scenarios.
+func planTransfer(s *State) Round {
+	taken := make(map[string]int)
+	var slots []harness.Slot
+	for _, cell := range s.Started.Reserve {
+		for _, wording := range []string{s.Started.Start, s.Champion} {
+			slots = append(slots, s.nextSlots(wording, cell, s.Started.Settings.TransferReps, taken)...)
+		}
+	}
+	return s.shuffled(Round{Subject: SubjectTransfer, Purpose: ForTransfer, Slots: slots})
 }
 
 // planTopUp adds fresh reps of a new champion, whose record so far is what got
@@ -39,7 +74,7 @@ func planTopUp(s *State) Round {
 // sessions, all from what earlier rounds showed.
 func planBet(s *State, c *Contest) Round {
 	cells := c.cells()
-	bets := stats.PlaceBets(cells, s.Started.Settings.Bets)
+	bets := stats.PlaceBets(cells, c.bets(s))
 	n := len(s.Rounds) + 1
 	rng := newRand(s.Started.Settings.Seed, "coins", fmt.Sprint(n))
 	taken := make(map[string]int)
@@ -77,6 +112,10 @@ func (s *State) shuffled(r Round) Round {
 // closing computes what a completed round adds.
 func closing(s *State, r Round) Closed {
 	out := Closed{Round: r.N}
+	if r.Purpose == ForPilot && s.Twin != "" {
+		aa := stats.PermutationAA(s.labels(r), aaLevel)
+		out.AA = &aa
+	}
 	c := s.Contest
 	if c == nil {
 		return out
@@ -94,7 +133,30 @@ func closing(s *State, r Round) Closed {
 			after[i].Full = after[i].Full.Add(stats.Tally(seen.Base))
 		}
 	}
-	a := stats.Assess(after, s.Started.Settings.Bets)
+	a := stats.Assess(after, c.bets(s))
 	out.Assessment = &a
+	return out
+}
+
+// aaLevel is the two-sided level at which the A/A pilot halts: the same bytes
+// must not behave differently under two labels.
+const aaLevel = .001
+
+// labels counts the pilot by objective cell under both labels.
+func (s *State) labels(r Round) []stats.Pair {
+	out := make([]stats.Pair, len(s.Started.Objective))
+	for _, sl := range r.Slots {
+		i := slices.Index(s.Started.Objective, sl.Cell)
+		rec := s.slotOf(sl)
+		if i < 0 || !rec.valid {
+			continue
+		}
+		one := stats.Tally([]bool{rec.pass})
+		if sl.Wording == s.Twin {
+			out[i].B = out[i].B.Add(one)
+		} else {
+			out[i].A = out[i].A.Add(one)
+		}
+	}
 	return out
 }

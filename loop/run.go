@@ -28,6 +28,8 @@ type Log interface {
 // when it may be tried, Decided when the lint refused it.
 type Preparer interface {
 	Prepare(ctx context.Context, champion string, c candidates.Candidate) (Payload, error)
+	// Twin commits the start's bytes once more, the way a candidate is.
+	Twin(ctx context.Context, start string) (Committed, error)
 }
 
 // Loop drives a campaign. All fields but Drain, Intake and Observe are required.
@@ -102,7 +104,7 @@ func (l *Loop) drained() bool {
 }
 
 func (l *Loop) take(ctx context.Context, step Step) error {
-	if step.Sealed || step.Prepare != nil {
+	if step.Sealed || step.Prepare != nil || step.Twin {
 		if halted, err := l.haltOnDrift(ctx); err != nil || halted {
 			return err
 		}
@@ -112,6 +114,12 @@ func (l *Loop) take(ctx context.Context, step Step) error {
 		p, err := l.Preparer.Prepare(ctx, l.State.Champion, *step.Prepare)
 		if err != nil {
 			return fmt.Errorf("prepare candidate %s: %w", step.Prepare.ID, err)
+		}
+		return l.record(ctx, p)
+	case step.Twin:
+		p, err := l.Preparer.Twin(ctx, l.State.Started.Start)
+		if err != nil {
+			return fmt.Errorf("prepare the A/A pilot: %w", err)
 		}
 		return l.record(ctx, p)
 	case len(step.Run) > 0:

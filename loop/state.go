@@ -14,7 +14,9 @@ import (
 type State struct {
 	Started  Started
 	Phase    Phase
-	Champion string   // commit of the wording kept
+	Champion string // commit of the wording kept
+	Twin     string // commit of the start's bytes on a candidate branch, for the A/A pilot
+	TwinRef  string
 	Kept     []string // ids of kept candidates, oldest first
 	Progress []*Progress
 	Rounds   []Round
@@ -24,10 +26,18 @@ type State struct {
 	Paused   *Paused
 	Halted   *Halted
 	Ended    *Ended
+	// AA is what the pilot said about the instrument, nil before its end and
+	// where one rep a cell allows none.
+	AA *stats.AA
+	// GateContest is the gate's comparison, during it and afterwards.
+	GateContest *Contest
 	// StartedAt and ChangedAt are the times of the first and the last event.
 	StartedAt, ChangedAt time.Time
 
 	startPilot []stats.Count
+	finished   bool // a person ended the search
+	extra      int  // sessions added to the budget for the gate
+	transfered bool // the reserve scenarios have been run
 	open       bool // the last round is not closed yet
 	topUpDue   bool
 	stop       *harness.Trial // the trial whose class stops the campaign
@@ -76,6 +86,7 @@ type Contest struct {
 	Pool     [][]bool // in this contest's own order
 	Revealed []int
 	Fresh    [][]bool // the champion's reps run for this contest
+	Banked   []int    // how many of those its bank already has
 	Own      [][]bool // the candidate's reps
 	// GuardOwn and GuardBase are "no detour" outcomes by guard cell; the
 	// champion's begin with what was known before.
@@ -83,24 +94,33 @@ type Contest struct {
 	// Extra counts guard reps asked for, by objective cell; Detours by tier.
 	Extra      []int
 	Detours    map[string]int
-	Controlled bool // the control reps before a keep are planned
-	Share      int  // sessions left per candidate left when it began
-	Rounds     int  // completed rounds of bets
-	Sessions   int  // attempts of both arms
-	LogE       float64
+	Controlled bool    // the control reps before a keep are planned
+	KeepAt     float64 // evidence a keep needs
+	D0         float64 // the rise the evidence speaks against
+	Share      int     // sessions left per candidate left when it began
+	Sessions   int     // attempts of both arms
+	Began      int     // of them before this stage, or before it was gone on with
+	Rounds     int     // completed rounds of this stage
+	LogE       float64 // of this stage
+	// Concurrent says that the stage with both arms fresh is under way; Pooled is
+	// then the log evidence of the stage before.
+	Concurrent bool
+	Pooled     float64
 	Path       []PathPoint
 	Assessment stats.Assessment
 }
 
 // PathPoint is the evidence after one completed round.
 type PathPoint struct {
-	Sessions int     `json:"sessions"`
-	LogE     float64 `json:"log_e"`
+	Sessions   int     `json:"sessions"`
+	LogE       float64 `json:"log_e"`
+	Concurrent bool    `json:"concurrent,omitempty"`
 }
 
 // slot is what has come of one slot so far.
 type slot struct {
 	attempts int // charged to the retry cap
+	recorded int // trials, paused ones included, so that every attempt has an id of its own
 	resolved bool
 	valid    bool
 	pass     bool
@@ -189,7 +209,19 @@ func (s *State) slotOf(sl harness.Slot) *slot {
 	return s.slots[key]
 }
 
+// canonical gives the twin the start's name: the bytes are the same.
+func (s *State) canonical(wording string) string {
+	if wording == s.Twin && wording != "" {
+		return s.Started.Start
+	}
+	return wording
+}
+
+// Budget is how many sessions the campaign may use.
+func (s *State) Budget() int { return s.Started.Settings.Budget + s.extra }
+
 func (s *State) triesOf(wording string) *tries {
+	wording = s.canonical(wording)
 	if s.attempts[wording] == nil {
 		s.attempts[wording] = &tries{}
 	}
@@ -199,11 +231,16 @@ func (s *State) triesOf(wording string) *tries {
 // nextSlots gives the next n repetitions of a cell under a wording. taken
 // carries the numbers given out earlier in the same plan.
 func (s *State) nextSlots(wording string, cell harness.Cell, n int, taken map[string]int) []harness.Slot {
-	key := wording + " " + cell.String()
+	key := s.repKey(wording, cell)
 	out := make([]harness.Slot, n)
 	for i := range n {
 		taken[key]++
 		out[i] = harness.Slot{Wording: wording, Cell: cell, Rep: s.reps[key] + taken[key]}
 	}
 	return out
+}
+
+// repKey is what repetitions are numbered under.
+func (s *State) repKey(wording string, cell harness.Cell) string {
+	return s.canonical(wording) + " " + cell.String()
 }

@@ -1,9 +1,6 @@
 package loop
 
 import (
-	"errors"
-	"fmt"
-
 	"loopd/harness"
 	"loopd/stats"
 )
@@ -17,6 +14,9 @@ const (
 	Reject       Verdict = "reject"
 	Inconclusive Verdict = "inconclusive"
 	Broken       Verdict = "broken"
+	// Shortlisted is a keep of the profile scout: it rests on one rep a cell and
+	// is no evidence.
+	Shortlisted Verdict = "shortlisted"
 )
 
 // Reason says which rule led to a verdict.
@@ -30,6 +30,7 @@ const (
 	ByVeto        Reason = "veto"
 	ByLimit       Reason = "limit"        // this candidate's own share of the budget is spent
 	ByBudget      Reason = "budget"       // the search budget is spent
+	ByFinish      Reason = "finish"       // a person ended the search
 	ByDelivery    Reason = "delivery"     // its plugin or hook did not arrive
 	ByInvalidRate Reason = "invalid_rate" // its trials were invalid more often than the champion's
 	ByNothing     Reason = "nothing"      // not one valid trial
@@ -55,6 +56,7 @@ const (
 	Pilot     Phase = "pilot"
 	Search    Phase = "search"
 	Gate      Phase = "gate"
+	Transfer  Phase = "transfer"
 	Done      Phase = "done"
 )
 
@@ -67,12 +69,24 @@ const (
 	ForBet   Purpose = "bet"
 	ForGuard Purpose = "guard"
 	ForTopUp Purpose = "top_up"
+	// ForScreen is one rep a cell of a candidate that nothing is bet on.
+	ForScreen Purpose = "screen"
+	// ForTransfer is both wordings on the reserve scenarios; it decides nothing.
+	ForTransfer Purpose = "transfer"
 )
+
+// compares says whether a round's sessions are charged to a comparison.
+func (p Purpose) compares() bool { return p == ForBet || p == ForGuard || p == ForScreen }
 
 // The subjects of rounds that are about no candidate.
 const (
 	SubjectStart = "start"
 	SubjectGate  = "gate"
+	// SubjectTwin is the start's bytes on a candidate branch: the second label of
+	// the A/A pilot.
+	SubjectTwin = "aa"
+	// SubjectTransfer is the comparison on the reserve scenarios.
+	SubjectTransfer = "transfer"
 )
 
 // Round is a set of slots planned together. Nothing of a round is looked at
@@ -87,50 +101,3 @@ type Round struct {
 	Bets    *stats.Bets `json:"bets,omitempty"`
 	Reveals []int       `json:"reveals,omitempty"`
 }
-
-// Settings are the numbers of the decision procedure, fixed for a campaign.
-type Settings struct {
-	Seed          uint64       `json:"seed"`
-	Budget        int          `json:"budget"`     // sessions, all attempts counted
-	GateShare     float64      `json:"gate_share"` // part of the budget kept for the gate
-	PilotReps     int          `json:"pilot_reps"` // per objective cell
-	PoolReps      int          `json:"pool_reps"`
-	GuardReps     int          `json:"guard_reps"`   // champion's, per guard cell
-	ControlReps   int          `json:"control_reps"` // per control cell, in the pilot and before a keep
-	TopUpReps     int          `json:"top_up_reps"`
-	KeepAt        float64      `json:"keep_at"`    // E of a provisional keep
-	PromoteAt     float64      `json:"promote_at"` // E of the gate
-	MaxCandidates int          `json:"max_candidates"`
-	Retries       int          `json:"retries"` // per slot, beyond the first attempt
-	Bets          stats.Config `json:"bets"`
-}
-
-// DefaultSettings returns the measured defaults for a budget in sessions.
-func DefaultSettings(budget int) Settings {
-	return Settings{
-		Seed: 1, Budget: budget, GateShare: .2, PilotReps: 2, PoolReps: 4, GuardReps: 2, ControlReps: 2, TopUpReps: 2,
-		KeepAt: 5, PromoteAt: 20, MaxCandidates: 60, Retries: 2, Bets: stats.Default(),
-	}
-}
-
-// Validate reports every setting that makes no sense.
-func (s Settings) Validate(objective int) error {
-	var errs []error
-	pilot := objective * (s.PilotReps + s.PoolReps)
-	if s.Budget <= pilot {
-		errs = append(errs, fmt.Errorf("budget: %d sessions do not reach beyond the pilot of %d", s.Budget, pilot))
-	}
-	if s.GateShare < 0 || s.GateShare >= 1 {
-		errs = append(errs, fmt.Errorf("gate_share: %v is not within [0,1)", s.GateShare))
-	}
-	if s.PilotReps < 1 || s.PoolReps < 0 || s.Retries < 0 || s.MaxCandidates < 1 {
-		errs = append(errs, errors.New("pilot_reps, pool_reps, retries, max_candidates: too small"))
-	}
-	if s.KeepAt <= 1 || s.PromoteAt <= 1 {
-		errs = append(errs, errors.New("keep_at, promote_at: evidence starts at 1"))
-	}
-	return errors.Join(errs...)
-}
-
-// gateReserve is how many sessions of the budget the search may not touch.
-func (s Settings) gateReserve() int { return int(s.GateShare * float64(s.Budget)) }

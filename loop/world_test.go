@@ -33,6 +33,7 @@ type world struct {
 	// controls are impossible ones; leak makes them pass axis b.
 	controls []harness.Cell
 	leak     bool
+	reserve  []harness.Cell
 }
 
 var errCrash = errors.New("crash")
@@ -106,6 +107,11 @@ func (w *world) Prepare(_ context.Context, champion string, c candidates.Candida
 	return Committed{Candidate: c.ID, Commit: "w-" + c.ID, Ref: "refs/heads/loopd/t/" + c.ID, Parent: champion}, nil
 }
 
+func (w *world) Twin(_ context.Context, start string) (Committed, error) {
+	w.rates["w-twin"] = w.rates[start]
+	return Committed{Candidate: SubjectTwin, Commit: "w-twin", Ref: "refs/heads/loopd/t/aa", Parent: start}, nil
+}
+
 // Append keeps the events as the ledger does, through their JSON, and fails
 // like a machine that lost power once stopAt are kept.
 func (w *world) Append(_ context.Context, events ...Event) error {
@@ -153,13 +159,17 @@ func cellsOf(scenarios ...string) []harness.Cell {
 // the fake lint should do.
 func (w *world) begin(t *testing.T, budget int, queue ...candidates.Candidate) *State {
 	t.Helper()
+	return w.beginWith(t, DefaultSettings(budget), queue...)
+}
+
+func (w *world) beginWith(t *testing.T, set Settings, queue ...candidates.Candidate) *State {
+	t.Helper()
 	s := NewState()
 	l := w.loop(s)
-	set := DefaultSettings(budget)
 	set.Seed, set.MaxCandidates = w.seed, len(queue)
 	err := l.record(t.Context(), Started{
 		Campaign: "t", Start: "w-start", Objective: cellsOf("R1", "R2", "R3", "W1"), Guards: cellsOf("N1"),
-		Controls: w.controls, Impossible: w.controls, Settings: set,
+		Controls: w.controls, Impossible: w.controls, Reserve: w.reserve, Settings: set,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
 		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "wrap": wrap,
+		"effect": effectText, "aa": aaText, "gateCells": gateCells,
 	}).ParseFS(templates, name))
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
@@ -127,3 +128,17 @@ func wrap(text string) string {
 }
 
 func names(list []string) string { return strings.Join(list, ", ") }
+
+// gateCells names the cells the gate rests on, all of them in two words.
+func gateCells(g *Gate) string {
+	var own []string
+	for _, c := range g.Cells {
+		if c.Target {
+			own = append(own, c.Name)
+		}
+	}
+	if len(own) == len(g.Cells) {
+		return "all cells"
+	}
+	return names(own)
+}

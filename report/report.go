@@ -25,17 +25,20 @@ const Version = 1
 
 // Campaign is the report of a campaign.
 type Campaign struct {
-	Version    int          `json:"version"`
-	Harness    harness.Kind `json:"harness"`
-	ID         string       `json:"campaign"`
-	Plugin     string       `json:"plugin"`
-	Simulated  bool         `json:"simulated"`
-	Agent      string       `json:"agent"`
-	Phase      loop.Phase   `json:"phase"`
-	Outcome    loop.Outcome `json:"outcome,omitempty"`
-	Why        string       `json:"why,omitempty"`
-	Headline   string       `json:"headline"`
-	Promise    string       `json:"promise"`
+	Version   int          `json:"version"`
+	Harness   harness.Kind `json:"harness"`
+	ID        string       `json:"campaign"`
+	Plugin    string       `json:"plugin"`
+	Simulated bool         `json:"simulated"`
+	Agent     string       `json:"agent"`
+	Phase     loop.Phase   `json:"phase"`
+	Outcome   loop.Outcome `json:"outcome,omitempty"`
+	Why       string       `json:"why,omitempty"`
+	Headline  string       `json:"headline"`
+	Promise   string       `json:"promise"`
+	// Record counts the campaigns on this suite so far; empty for the first.
+	Record     string       `json:"record,omitempty"`
+	Profile    loop.Profile `json:"profile"`
 	GateE      *float64     `json:"gate_e"`
 	Instrument string       `json:"instrument"`
 	Seal       string       `json:"seal"`
@@ -47,7 +50,10 @@ type Campaign struct {
 	Sessions   int          `json:"sessions"`
 	Budget     int          `json:"budget"`
 	Cost       Cost         `json:"cost"`
-	Cells      []Cell       `json:"cells"` // start's pilot and pool against the champion's reps at the gate
+	Cells      []Cell       `json:"cells"`    // every valid rep of start and champion
+	Gate       *Gate        `json:"gate"`     // nil when no gate was run
+	Transfer   []Cell       `json:"transfer"` // start and champion on the reserve scenarios; decides nothing
+	AA         *stats.AA    `json:"aa"`       // nil before the end of the pilot
 	Guards     []Rate       `json:"guards"`
 	Controls   []Rate       `json:"controls"` // beside the metric, never in it
 	// NotRun are scenarios outside the metric because they cannot be run here.
@@ -82,6 +88,8 @@ type Rate struct {
 	K    int            `json:"k"`
 	N    int            `json:"n"`
 	CI   stats.Interval `json:"ci95"`
+	// Mean is k/n, nil for no rep. It is never rounded to a majority.
+	Mean *float64 `json:"mean"`
 }
 
 // Cell compares the two arms in one objective cell.
@@ -112,14 +120,16 @@ type Invalid struct {
 	Of      int           `json:"of"` // all attempts under that wording
 }
 
-// Build makes the campaign report from the state.
-func Build(s *loop.State) Campaign {
+// Build makes the campaign report from the state. before are the campaigns run
+// on the same suite earlier.
+func Build(s *loop.State, before ...*loop.State) Campaign {
 	c := Campaign{
 		Version: Version, Harness: harness.Unprompted, ID: s.Started.Campaign, Plugin: s.Started.Plugin,
 		Simulated: s.Started.Simulated, Agent: s.Started.Agent, Phase: s.Phase, Instrument: s.Started.Instrument,
 		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
-		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Started.Settings.Budget,
+		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
 		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
+		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Transfer: transferOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
 	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
@@ -173,7 +183,7 @@ func headline(s *loop.State) string {
 	case s.Paused != nil:
 		return "paused: " + s.Paused.Reason
 	default:
-		return fmt.Sprintf("under way: %s, %d of %d sessions used", s.Phase, s.Sessions(), s.Started.Settings.Budget)
+		return fmt.Sprintf("under way: %s, %d of %d sessions used", s.Phase, s.Sessions(), s.Budget())
 	}
 }
 
@@ -192,12 +202,6 @@ func endHeadline(s *loop.State) string {
 	default:
 		return "no change: " + s.Ended.Why
 	}
-}
-
-// promise states the error rate of the procedure in fixed words.
-func promise(s *loop.State) string {
-	return fmt.Sprintf("If no tried wording were truly better on the stated cells, this campaign would still have promoted one at most 1 time in %s.",
-		number(s.Started.Settings.PromoteAt))
 }
 
 func costOf(trials []loop.Run) Cost {
@@ -291,25 +295,35 @@ func unequalArms(s *loop.State) string {
 
 // rate makes a Rate from a count.
 func rate(name string, c stats.Count) Rate {
-	return Rate{Name: name, K: c.Pass, N: c.N, CI: stats.Wilson(c, 0.95)}
+	r := Rate{Name: name, K: c.Pass, N: c.N, CI: stats.Wilson(c, level)}
+	if mean, ok := c.Rate(); ok {
+		r.Mean = &mean
+	}
+	return r
 }
 
-// campaignCells lists what is known of start and champion in each cell, all
-// valid reps of the campaign pooled by wording.
-func campaignCells(s *loop.State) (cells []Cell, guards, controls []Rate) {
+// countsOf counts the valid trials by wording and cell. The second label of the
+// A/A pilot is the start.
+func countsOf(s *loop.State) func(wording string, c harness.Cell) stats.Count {
 	counts := make(map[string]stats.Count)
 	for _, t := range s.Trials {
 		if t.Class != harness.Valid {
 			continue
 		}
-		key := t.Spec.Slot.Wording + " " + t.Spec.Slot.Cell.String()
+		key := s.CandidateOf(t.Spec.Slot.Wording) + " " + t.Spec.Slot.Cell.String()
 		n := stats.Count{N: 1}
 		if t.Passed() {
 			n.Pass = 1
 		}
 		counts[key] = counts[key].Add(n)
 	}
-	of := func(wording string, c harness.Cell) stats.Count { return counts[wording+" "+c.String()] }
+	return func(wording string, c harness.Cell) stats.Count { return counts[s.CandidateOf(wording)+" "+c.String()] }
+}
+
+// campaignCells lists what is known of start and champion in each cell, all
+// valid reps of the campaign pooled by wording.
+func campaignCells(s *loop.State) (cells []Cell, guards, controls []Rate) {
+	of := countsOf(s)
 	for _, c := range s.Started.Objective {
 		cells = append(cells, Cell{
 			Name: c.String(), Champion: rate("start", of(s.Started.Start, c)), Candidate: rate("champion", of(s.Champion, c)), Target: true,

@@ -77,7 +77,7 @@ func (st *story) begin() {
 	st.add(loop.Started{
 		Campaign: "abc1234-1", Plugin: "os-adr", Instrument: "0123456789abcdef0123", Seal: "fedcba98765432100000", Start: startWording,
 		Agent: "standin 2.1.332", Simulated: true, Objective: []harness.Cell{cell("R1", "haiku"), cell("R1", "sonnet")},
-		Guards: []harness.Cell{cell("N1", "haiku")}, Settings: set,
+		Guards: []harness.Cell{cell("N1", "haiku")}, Reserve: []harness.Cell{cell("R8", "haiku")}, Settings: set,
 		NotRun: []harness.Unrun{{Scenario: "R4", Reason: "the code graph of shop has not been built", Hint: "loopd graph build"}},
 	})
 	a, b, g := st.slot(startWording, cell("R1", "haiku")), st.slot(startWording, cell("R1", "sonnet")), st.slot(startWording, cell("N1", "haiku"))
@@ -86,7 +86,7 @@ func (st *story) begin() {
 	st.trial(b, 1, harness.Overloaded, false)
 	st.trial(b, 2, harness.Valid, true)
 	st.trial(g, 1, harness.Valid, true)
-	st.add(loop.Closed{Round: 1})
+	st.add(loop.Closed{Round: 1, AA: &stats.AA{P: .62, Smallest: 4, Noticeable: true}})
 }
 
 const keptWording = "2222222222222222222222222222222222222222"
@@ -110,6 +110,29 @@ func (st *story) contest(id string) {
 	st.add(loop.Decided{Candidate: id, Verdict: loop.Keep, EValue: &e, Sessions: 2})
 }
 
+// gate runs one round of the gate: the kept candidate declared R1/haiku.
+func (st *story) gate() {
+	st.t.Helper()
+	own, base := st.slot(keptWording, cell("R1", "haiku")), st.slot(startWording, cell("R1", "haiku"))
+	bets := stats.PlaceBets([]stats.Cell{{Weight: 1}, {Weight: 0}}, stats.Default())
+	st.add(loop.Planned{Round: loop.Round{
+		N: 3, Subject: loop.SubjectGate, Purpose: loop.ForBet, Slots: []harness.Slot{own, base}, Bets: &bets, Reveals: []int{0, 0},
+	}})
+	st.trial(own, 1, harness.Valid, true)
+	st.trial(base, 1, harness.Valid, false)
+	st.add(loop.Closed{Round: 3, Seen: []stats.Seen{{Cand: []bool{true}, Base: []bool{false}}, {}}, LogE: 2.5})
+}
+
+// transfer runs the reserve scenario once for start and champion.
+func (st *story) transfer() {
+	st.t.Helper()
+	own, base := st.slot(keptWording, cell("R8", "haiku")), st.slot(startWording, cell("R8", "haiku"))
+	st.add(loop.Planned{Round: loop.Round{N: 4, Subject: loop.SubjectTransfer, Purpose: loop.ForTransfer, Slots: []harness.Slot{own, base}}})
+	st.trial(own, 1, harness.Valid, true)
+	st.trial(base, 1, harness.Valid, false)
+	st.add(loop.Closed{Round: 4})
+}
+
 // refuse adds a candidate that the lint refuses.
 func (st *story) refuse(id string) {
 	st.t.Helper()
@@ -128,6 +151,7 @@ func fullStory(t *testing.T) *loop.State {
 	st.begin()
 	st.contest("c001")
 	st.refuse("c002")
+	st.gate()
 	e := 12.5
 	st.add(loop.Ended{Outcome: loop.Unconfirmed, Why: "the budget ended", EValue: &e})
 	return st.state

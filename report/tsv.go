@@ -95,7 +95,7 @@ func loopRow(n int, p *loop.Progress) []string {
 		if b, o := meanRate(base), meanRate(own); b != nil && o != nil {
 			delta = strconv.FormatFloat(*o-*b, 'f', 4, 64)
 		}
-		if p.Decided.Verdict == loop.Keep {
+		if kept(p) {
 			guard = "pass"
 		} else if p.Decided.Reason == loop.ByVeto {
 			guard = "fail"
@@ -110,10 +110,14 @@ func loopRow(n int, p *loop.Progress) []string {
 	}
 }
 
+func kept(p *loop.Progress) bool {
+	return p.Decided.Verdict == loop.Keep || p.Decided.Verdict == loop.Shortlisted
+}
+
 // loopStatus maps a verdict to the status words of that file.
 func loopStatus(p *loop.Progress) string {
 	switch {
-	case p.Decided.Verdict == loop.Keep:
+	case kept(p):
 		return "keep"
 	case p.Decided.Verdict == loop.Broken:
 		return "crash"

@@ -27,6 +27,9 @@ type Rules struct {
 	Eta float64 `json:"eta"`
 	// Cap is how many sessions the decision may cost.
 	Cap int `json:"cap"`
+	// MinReps is how many reps the candidate has before it may be stopped for futility. Where few cells are weighted a
+	// round brings few, and the first failure in a single cell says less than the plain posterior makes of it.
+	MinReps int `json:"min_reps"`
 }
 
 // Progress is how far a decision has come.
@@ -36,6 +39,8 @@ type Progress struct {
 	// Rounds counts completed rounds, Sessions all sessions of this decision in both arms.
 	Rounds   int `json:"rounds"`
 	Sessions int `json:"sessions"`
+	// Reps counts the candidate's reps in weighted cells.
+	Reps int `json:"reps"`
 	// Assessment is on the full counts after the last completed round.
 	Assessment Assessment `json:"assessment"`
 }
@@ -50,6 +55,9 @@ func (r Rules) Look(p Progress) Look {
 		return LookEligible
 	}
 	stop, harm := p.Assessment.Stop(r.Eta)
+	if p.Reps < r.MinReps {
+		stop, harm = false, false
+	}
 	switch {
 	case harm:
 		return LookHarm
@@ -60,6 +68,10 @@ func (r Rules) Look(p Progress) Look {
 	}
 	return LookGoOn
 }
+
+// MinReps returns how many reps futility waits for when so many cells are weighted: four in each of the first, and
+// with two or more what the first round brings anyway.
+func MinReps(weighted int) int { return min(6, 4*weighted) }
 
 // Reached reports whether evidence has come to a threshold. A threshold of 1 or less is where evidence begins
 // and is never reached; neither is anything that is not a number.

@@ -31,6 +31,7 @@ type addOptions struct {
 	rationale string
 	author    string
 	targets   []string
+	simplify  bool
 	state     string
 }
 
@@ -47,6 +48,7 @@ func newCandidateAdd(e env) *cobra.Command {
 	f.StringVar(&o.rationale, "rationale", "", "why it should help, for the report")
 	f.StringVar(&o.author, "author", "", "who wrote it, for the report")
 	f.StringArrayVar(&o.targets, "target", nil, "a cell it is meant for, such as R1/sonnet")
+	f.BoolVar(&o.simplify, "simplify", false, "it only gets shorter: keep it for not being worse")
 	f.StringVar(&o.state, "state", "", stateFlag)
 	return cmd
 }
@@ -56,7 +58,7 @@ func runCandidateAdd(e env, o addOptions) error {
 	if err != nil {
 		return err
 	}
-	d := campaign.Dropped{Rationale: o.rationale, Author: o.author, Targets: o.targets, Source: candidates.Person}
+	d := campaign.Dropped{Rationale: o.rationale, Author: o.author, Targets: o.targets, Simplify: o.simplify, Source: candidates.Person}
 	if o.patch != "" {
 		data, err := readArg(e, o.patch)
 		if err != nil {

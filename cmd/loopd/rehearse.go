@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -28,6 +29,7 @@ type rehearseOptions struct {
 	sessions   int
 	parallel   int
 	fault      string
+	profile    string
 	dir        string
 	resume     string
 	json       bool
@@ -56,7 +58,8 @@ func newRehearse(e env) *cobra.Command {
 	f.IntVar(&o.candidates, "candidates", 0, "plant only so many candidates; 0 for all")
 	f.IntVar(&o.sessions, "sessions", rehearsal.DefaultSessions, "budget in sessions")
 	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
-	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift")
+	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift or model-drift")
+	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
 	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
@@ -75,7 +78,7 @@ func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 }
 
 func printPlan(ctx context.Context, e env, o rehearseOptions) error {
-	plan, err := planOf(ctx, o.candidates)
+	plan, err := planOf(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func printPlan(ctx context.Context, e env, o rehearseOptions) error {
 }
 
 // planOf lays the bundled suite out only to learn its cells.
-func planOf(ctx context.Context, candidates int) (rehearsal.Plan, error) {
+func planOf(ctx context.Context, o rehearseOptions) (rehearsal.Plan, error) {
 	dir, err := os.MkdirTemp("", "loopd-plan-")
 	if err != nil {
 		return rehearsal.Plan{}, err
@@ -98,7 +101,7 @@ func planOf(ctx context.Context, candidates int) (rehearsal.Plan, error) {
 		return rehearsal.Plan{}, err
 	}
 	grid := campaign.GridOf(sealed.Suite, nil, nil)
-	return rehearsal.NewPlan(grid.Objective, grid.Guards, candidates), nil
+	return rehearsal.NewPlan(grid.Objective, grid.Guards, o.candidates, loop.Profile(o.profile), rehearsal.Fault(o.fault)), nil
 }
 
 func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {
@@ -168,6 +171,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	}
 	setup := rehearsal.Setup{
 		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
+		Profile: loop.Profile(o.profile),
 	}
 	if o.resume != "" {
 		if setup, err = rehearsal.Read(dir); err != nil {
@@ -199,8 +203,11 @@ func (o rehearseOptions) directory() (dir string, keep bool, err error) {
 }
 
 func (o rehearseOptions) binary(ctx context.Context, e env, s rehearsal.Setup) (agent.Binary, error) {
-	if s.Fault != rehearsal.NoFault && s.Fault != rehearsal.FrozenDrift {
+	if s.Fault != rehearsal.NoFault && !slices.Contains(rehearsal.Faults(), s.Fault) {
 		return agent.Binary{}, usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", s.Fault)
+	}
+	if !slices.Contains(loop.Profiles(), s.Profile) {
+		return agent.Binary{}, usageError("loopd rehearse --profile strict", "unknown profile %q", s.Profile)
 	}
 	switch s.Agent {
 	case rehearsal.StandIn:

@@ -49,7 +49,7 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 		return err
 	}
 	if name == campaignReport {
-		return printReport(e, report.Build(s), asJSON)
+		return printReport(e, report.Build(s, r.states[:len(r.states)-1]...), asJSON)
 	}
 	if s.Find(name) == nil {
 		return usageError("loopd candidate list", "campaign %s has no candidate %q", s.Started.Campaign, name)

@@ -47,7 +47,7 @@ func newRoot(e env) *cobra.Command {
 		return usageError(cmd.CommandPath()+" --help", "%w", err)
 	})
 	for group, verbs := range map[string][]*cobra.Command{
-		groupNight:  {newRun(e), newRehearse(e), newStatus(e)},
+		groupNight:  {newRun(e), newStatus(e), newFinish(e), newRehearse(e)},
 		groupReview: {newReport(e), newCandidate(e), newTranscript(e)},
 		groupSuite:  {newCell(e), newInit(e), newFreeze(e), newGraph(e), newLogin(e), newSandbox(e), newScore(e), newSelftest(e)},
 		groupTools:  {newDoctor(e), newVerify(e), newConfig(e), newVersion(e)},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -20,8 +21,25 @@ import (
 	"loopd/loop"
 )
 
+// newFinish is run with the search ended first.
+func newFinish(e env) *cobra.Command {
+	o := runOptions{finish: true}
+	cmd := &cobra.Command{
+		Use: "finish", Short: "end the search of the campaign under way and run its gate now", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
+	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
+	return cmd
+}
+
 type runOptions struct {
-	sessions    int
+	limits
+	profile     string
+	anew        bool // a new campaign even where a gate is open
+	finish      bool // end the search first
 	parallel    int
 	seed        uint64
 	noIsolation bool
@@ -34,11 +52,19 @@ func newRun(e env) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use: "run", Short: "open or continue a campaign", Args: noArgs,
-		Long: "  loopd run --sessions 400\n\nOpens a campaign, or continues the one under way, and works through the queue\nuntil the budget is used, a person stops it, or what measures has changed.\nThe first signal lets running sessions end, the second stops at once.",
+		Long: `  loopd run --sessions 400
+
+Opens a campaign, or continues the one under way, and works through the queue
+until the budget is used, a person stops it, or what measures has changed. A
+campaign that ended at an unfinished gate goes on with the sessions given.
+"loopd plan" says what a budget can find. The first signal lets running sessions
+end, the second stops at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.sessions, "sessions", 0, "budget of a new campaign, in sessions")
+	o.limits.flags(cmd)
+	f.StringVar(&o.profile, "profile", "", "rule for keeping: fast, strict, certified, scout; empty for the setting")
+	f.BoolVar(&o.anew, "new", false, "open a new campaign even if the last one's gate could go on")
 	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of every coin; 0 takes it from the clock")
 	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
@@ -59,7 +85,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 		return err
 	}
 	defer n.close()
-	if err := n.begin(ctx); err != nil {
+	if err := n.begin(ctx, e); err != nil {
 		return err
 	}
 	runErr := n.run(ctx, e)
@@ -79,6 +105,7 @@ type night struct {
 	grid     campaign.Grid
 	graphs   map[string]harness.Tree
 	settings loop.Settings
+	allowed  allowance
 	campaign *campaign.Campaign
 	gateway  *gateway.Gateway
 	trial    trial.Options
@@ -96,11 +123,18 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 		return nil, err
 	}
 	n := &night{cfg: cfg, o: o}
-	under, err := underWay(ctx, e, home)
+	states, err := known(ctx, e, home)
 	if err != nil {
 		return nil, err
 	}
-	if !under && n.budget() == 0 {
+	under := len(states) > 0 && states[len(states)-1].Ended == nil
+	if o.finish && !under {
+		return nil, usageError("loopd status", "finish: no campaign is under way")
+	}
+	if n.allowed, err = o.allow(cfg, loop.PaceOf(states...), n.parallel(), time.Now()); err != nil {
+		return nil, err
+	}
+	if !under && n.allowed.Sessions == 0 {
 		return nil, usageError(runHint, "start campaign: no budget given")
 	}
 	sealed, err := openSuite(ctx, home, cfg)
@@ -160,18 +194,17 @@ func outside(ctx context.Context, e env, cfg config.Config) (config.Credential, 
 	return cred, binary, err
 }
 
-// underWay says whether there is a campaign to continue.
-func underWay(ctx context.Context, e env, home campaign.Home) (bool, error) {
+// known replays what the state directory knows, without its lock.
+func known(ctx context.Context, e env, home campaign.Home) ([]*loop.State, error) {
 	r, err := openReview(ctx, e, home.Dir)
-	n := len(r.states)
-	return n > 0 && r.states[n-1].Ended == nil, err
+	return r.states, err
 }
 
-func (n *night) budget() int {
-	if n.o.sessions > 0 {
-		return n.o.sessions
+func (n *night) parallel() int {
+	if n.o.parallel > 0 {
+		return n.o.parallel
 	}
-	return n.cfg.Sessions
+	return n.cfg.Parallel
 }
 
 // choose fixes the cells and the numbers of a new campaign; one under way has
@@ -182,8 +215,12 @@ func (n *night) choose(s harness.Suite, under bool) error {
 		return err
 	}
 	n.grid = campaign.GridOf(s, n.graphs, pick)
-	n.settings = loop.DefaultSettings(n.budget())
-	n.settings.Seed, n.settings.MaxCandidates = n.o.seed, n.cfg.MaxCandidates
+	profile := loop.Profile(n.cfg.Profile)
+	if n.o.profile != "" {
+		profile = loop.Profile(n.o.profile)
+	}
+	n.settings = loop.DefaultSettings(n.allowed.Sessions).Under(profile)
+	n.settings.Seed, n.settings.MaxCandidates, n.settings.Sentinels = n.o.seed, n.cfg.MaxCandidates, n.cfg.Sentinels
 	if n.o.seed == 0 {
 		n.settings.Seed = uint64(time.Now().UnixNano())
 	}
@@ -222,10 +259,27 @@ func hiddenFrom(home campaign.Home, cfg config.Config) []string {
 	return out
 }
 
-// begin opens a new campaign or continues the one under way.
-func (n *night) begin(ctx context.Context) error {
-	if err := n.campaign.Begin(ctx, n.settings, n.grid); err != nil {
+// begin opens a new campaign, continues the one under way, or takes up the
+// gate of the last one.
+func (n *night) begin(ctx context.Context, e env) error {
+	extended := false
+	var err error
+	if !n.o.anew {
+		if extended, err = n.campaign.Extend(ctx, n.allowed.Sessions); err != nil {
+			return fmt.Errorf("continue the gate: %w", err)
+		}
+	}
+	if !extended {
+		err = n.campaign.Begin(ctx, n.settings, n.grid)
+	}
+	if err == nil && n.o.finish {
+		err = n.campaign.Finish(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("start campaign: %w", err)
+	}
+	if n.allowed.Why != "" {
+		fmt.Fprintln(e.stderr, "loopd: "+n.allowed.Why)
 	}
 	n.trial.Instrument = n.campaign.Current().Started.Instrument
 	return nil
@@ -239,13 +293,15 @@ func (n *night) run(ctx context.Context, e env) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress(e.stderr, n.campaign.Current().Started.Settings.Budget)
+	bar := newProgress(e.stderr, n.campaign.Current().Budget())
 	defer bar.close()
-	parallel := n.cfg.Parallel
-	if n.o.parallel > 0 {
-		parallel = n.o.parallel
+	drain, stop := closing(ctx, e.drain, n.allowed.Deadline)
+	defer stop()
+	err = n.campaign.Run(ctx, loop.Loop{Executor: executor, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
+	if errors.Is(err, loop.ErrDrained) && n.allowed.over(time.Now()) {
+		return n.campaign.Pause(ctx, loop.Paused{Reason: "window: the time given is over"})
 	}
-	return n.campaign.Run(ctx, loop.Loop{Executor: executor, Parallel: parallel, Drain: e.drain, Observe: bar.observe})
+	return err
 }
 
 // close releases what is open, in reverse order.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"loopd"
@@ -175,10 +176,11 @@ func (c *Campaign) Begin(ctx context.Context, set loop.Settings, g Grid) error {
 	if _, err := c.Wordings.Trial(head.Commit); err != nil {
 		return err
 	}
+	parts := c.parts()
 	started := loop.Started{
-		Campaign: c.name(head.Commit), Plugin: c.Sealed.Suite.Checker.Plugin, Instrument: c.instrument(), Seal: c.Sealed.Frozen.Digest(),
+		Campaign: c.name(head.Commit), Plugin: c.Sealed.Suite.Checker.Plugin, Instrument: instrument(parts), Parts: parts, Seal: c.Sealed.Frozen.Digest(),
 		Start: head.Commit, Base: head.Commit, Agent: c.AgentName, Simulated: c.Simulated, Objective: g.Objective, Guards: g.Guards,
-		Controls: g.Controls, Impossible: g.Impossible, NotRun: g.NotRun, Settings: set,
+		Controls: g.Controls, Reserve: g.Reserve, Impossible: g.Impossible, NotRun: g.NotRun, Settings: set,
 	}
 	left := c.leftOver()
 	c.states = append(c.states, loop.NewState())
@@ -199,11 +201,8 @@ func (c *Campaign) leftOver() []*loop.Progress {
 }
 
 func (c *Campaign) resume(ctx context.Context, s *loop.State) error {
-	if got := c.Sealed.Frozen.Digest(); got != s.Started.Seal {
-		return fmt.Errorf("continue campaign %s: it began with the seal %s, the suite has %s", s.Started.Campaign, s.Started.Seal.Short(), got.Short())
-	}
-	if got := c.instrument(); got != s.Started.Instrument {
-		return &InstrumentError{Campaign: s.Started.Campaign, Want: s.Started.Instrument, Got: got}
+	if err := c.resumable(s); err != nil {
+		return err
 	}
 	if s.Paused != nil {
 		return c.record(ctx, loop.Resumed{})
@@ -211,12 +210,27 @@ func (c *Campaign) resume(ctx context.Context, s *loop.State) error {
 	return nil
 }
 
-// InstrumentError says that what measures is not what a campaign began with.
-type InstrumentError struct{ Campaign, Want, Got string }
+// resumable says why a campaign cannot go on: what measures is not what it
+// began with.
+func (c *Campaign) resumable(s *loop.State) error {
+	if got := c.Sealed.Frozen.Digest(); got != s.Started.Seal {
+		return fmt.Errorf("continue campaign %s: it began with the seal %s, the suite has %s", s.Started.Campaign, s.Started.Seal.Short(), got.Short())
+	}
+	if parts := c.parts(); instrument(parts) != s.Started.Instrument {
+		return &InstrumentError{Campaign: s.Started.Campaign, Differ: differ(s.Started.Parts, parts)}
+	}
+	return nil
+}
 
-// Error names both instruments.
+// InstrumentError says that what measures is not what a campaign began with.
+type InstrumentError struct {
+	Campaign string
+	Differ   []string // the parts that differ, with both digests
+}
+
+// Error names what differs.
 func (e *InstrumentError) Error() string {
-	return fmt.Sprintf("continue campaign %s: it began with the instrument %.12s, today's is %.12s (agent, models, loopd's own checks or the suite changed)", e.Campaign, e.Want, e.Got)
+	return fmt.Sprintf("continue campaign %s: it began with another instrument: %s", e.Campaign, strings.Join(e.Differ, "; "))
 }
 
 // Hint returns the command that ends the campaign so that a new one can begin.
@@ -229,20 +243,50 @@ func (c *Campaign) name(commit string) string {
 	return fmt.Sprintf("%s-%d", commit[:7], len(c.states)+1)
 }
 
-// instrument is the digest of everything that measures.
-func (c *Campaign) instrument() string {
-	h := sha256.New()
-	part := func(text string) { fmt.Fprintf(h, "%d:%s,", len(text), text) }
-	for _, p := range []string{loopd.SourceDigest(), string(c.Sealed.Frozen.Digest()), c.AgentSHA, c.Credential} {
-		part(p)
+// parts are the digests of everything that measures, by name.
+func (c *Campaign) parts() map[string]string {
+	out := map[string]string{
+		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, "credential": c.Credential,
 	}
-	for _, fixture := range slices.Sorted(maps.Keys(c.Graphs)) {
-		for _, name := range c.Graphs[fixture].Paths() {
-			part(fixture + "/" + name)
-			part(string(c.Graphs[fixture][name].Data))
+	for fixture, tree := range c.Graphs {
+		h := sha256.New()
+		for _, name := range tree.Paths() {
+			fmt.Fprintf(h, "%d:%s,%d:", len(name), name, len(tree[name].Data))
+			h.Write(tree[name].Data)
 		}
+		out["code graph of "+fixture] = hex.EncodeToString(h.Sum(nil))
+	}
+	return out
+}
+
+// instrument is the digest of the parts.
+func instrument(parts map[string]string) string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		fmt.Fprintf(h, "%d:%s,%d:%s,", len(name), name, len(parts[name]), parts[name])
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// differ lists the parts that are not the same.
+func differ(began, today map[string]string) []string {
+	names := slices.Collect(maps.Keys(began))
+	names = slices.AppendSeq(names, maps.Keys(today))
+	slices.Sort(names)
+	var out []string
+	for _, name := range slices.Compact(names) {
+		if was, is := began[name], today[name]; was != is {
+			out = append(out, fmt.Sprintf("%s was %s, is %s", name, shown(was), shown(is)))
+		}
+	}
+	return out
+}
+
+func shown(digest string) string {
+	if digest == "" {
+		return "none"
+	}
+	return digest[:min(len(digest), 12)]
 }
 
 // record appends events outside a loop.
@@ -279,6 +323,29 @@ func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
 		}
 	}
 	return errors.Join(l.Run(ctx), failed, c.Project())
+}
+
+// Extend takes up the gate of the last campaign with more sessions, if it ended
+// undecided for want of them and neither the wording it started from nor what
+// measures has changed since. It says whether it did.
+func (c *Campaign) Extend(ctx context.Context, sessions int) (bool, error) {
+	s := c.Current()
+	if s == nil || !s.GateOpen() || sessions <= 0 || c.resumable(s) != nil {
+		return false, nil
+	}
+	head, err := c.user.Head()
+	if err != nil || head.Commit != s.Started.Start {
+		return false, err
+	}
+	return true, c.record(ctx, loop.Extended{Sessions: sessions})
+}
+
+// Finish ends the search of the campaign under way; its gate is next.
+func (c *Campaign) Finish(ctx context.Context) error { return c.record(ctx, loop.Finished{}) }
+
+// Pause stops the campaign under way until it is run again.
+func (c *Campaign) Pause(ctx context.Context, p loop.Paused) error {
+	return errors.Join(c.record(ctx, p), c.Project())
 }
 
 func (c *Campaign) preparer(s *loop.State) *preparer {

@@ -112,7 +112,7 @@ func TestBeginRefusesAnotherInstrument(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = other.Begin(t.Context(), settings(), Grid{})
-	if wrong, ok := errors.AsType[*InstrumentError](err); !ok || wrong.Want == wrong.Got || wrong.Hint() == "" {
+	if wrong, ok := errors.AsType[*InstrumentError](err); !ok || len(wrong.Differ) != 1 || !strings.HasPrefix(wrong.Differ[0], "agent was ") || wrong.Hint() == "" {
 		t.Errorf("another agent: got %v", err)
 	}
 	n.close(other)

@@ -11,7 +11,9 @@ type Grid struct {
 	// Impossible are the controls read beside no scenario: with the governing
 	// record gone axis b cannot pass.
 	Impossible []harness.Cell
-	NotRun     []harness.Unrun
+	// Reserve is run once, after the gate.
+	Reserve []harness.Cell
+	NotRun  []harness.Unrun
 }
 
 // GridOf lays out the cells of a suite that pick wants. graphs are the code
@@ -30,6 +32,7 @@ func GridOf(s harness.Suite, graphs map[string]harness.Tree, pick func(harness.C
 		return out
 	}
 	g.Objective, g.Guards, g.Controls = take(harness.Objective), take(harness.Guard), take(harness.Control)
+	g.Reserve = take(harness.Reserve)
 	for _, c := range g.Controls {
 		if sc, ok := s.Scenario(c.Scenario); ok && sc.Pair == "" {
 			g.Impossible = append(g.Impossible, c)

@@ -47,15 +47,27 @@ func (c *Campaign) restoreCommits(ctx context.Context, s *loop.State) error {
 	if err := importStart(ctx, c.repo, c.user, s.Started.Start); err != nil {
 		return err
 	}
-	for _, p := range s.Progress {
-		if p.Commit == "" {
-			continue
-		}
+	for _, p := range committed(s) {
 		if err := c.restoreCommit(s, p); err != nil {
 			return fmt.Errorf("restore %s of campaign %s: %w", p.Candidate.ID, s.Started.Campaign, err)
 		}
 	}
 	return nil
+}
+
+// committed lists what a campaign has committed, the A/A pilot's second label
+// included.
+func committed(s *loop.State) []*loop.Progress {
+	var out []*loop.Progress
+	if s.Twin != "" {
+		out = append(out, &loop.Progress{Candidate: twin(), Commit: s.Twin, Ref: s.TwinRef, Parent: s.Started.Start})
+	}
+	for _, p := range s.Progress {
+		if p.Commit != "" {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // restoreCommit makes a lost commit again by applying the recorded edits to the

@@ -235,7 +235,7 @@ func (d drawn) Run(_ context.Context, spec harness.Spec) (harness.Trial, error) 
 		outcome = harness.Pass
 	}
 	return harness.Trial{
-		ID: spec.TrialID(), Spec: spec, Class: harness.Valid, Instrument: d.c.instrument(), Started: d.c.Now().UTC(),
+		ID: spec.TrialID(), Spec: spec, Class: harness.Valid, Instrument: instrument(d.c.parts()), Started: d.c.Now().UTC(),
 		Result: harness.Result{
 			Kind: harness.Unprompted, Case: spec.Slot.Cell.Scenario, Outcome: outcome,
 			Checks: []harness.Check{{Name: harness.AxisA, Outcome: outcome}, {Name: harness.AxisB, Outcome: outcome}},

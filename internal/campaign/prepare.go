@@ -45,18 +45,34 @@ func (p *preparer) Prepare(ctx context.Context, champion string, c candidates.Ca
 	if len(findings) > 0 {
 		return loop.Decided{Candidate: c.ID, Verdict: loop.Reject, Reason: loop.ByLint, Findings: findings}, nil
 	}
-	commit, err := p.write(champion, c)
+	made, err := p.commit(champion, c)
 	if err != nil {
 		return nil, err
 	}
+	return made, p.user.Publish(ctx, p.repo, made.Commit, made.Ref, "")
+}
+
+// Twin commits the start's bytes once more on a branch of the private
+// repository, by the same way as any candidate: what goes wrong on it shows in
+// the A/A pilot. The user's repository has no use for it.
+func (p *preparer) Twin(_ context.Context, start string) (loop.Committed, error) {
+	return p.commit(start, twin())
+}
+
+// twin is the candidate that changes nothing.
+func twin() candidates.Candidate {
+	return candidates.Candidate{ID: loop.SubjectTwin, Source: candidates.Operator, Author: "loopd", Rationale: "the start under a second label"}
+}
+
+// commit writes the candidate's commit on top of its parent and gives it a
+// branch.
+func (p *preparer) commit(parent string, c candidates.Candidate) (loop.Committed, error) {
+	commit, err := p.write(parent, c)
+	if err != nil {
+		return loop.Committed{}, err
+	}
 	ref := p.ref(c.ID, commit)
-	if err := p.repo.SetRef(ref, commit, ""); err != nil {
-		return nil, err
-	}
-	if err := p.user.Publish(ctx, p.repo, commit, ref, ""); err != nil {
-		return nil, err
-	}
-	return loop.Committed{Candidate: c.ID, Commit: commit, Ref: ref, Parent: champion}, nil
+	return loop.Committed{Candidate: c.ID, Commit: commit, Ref: ref, Parent: parent}, p.repo.SetRef(ref, commit, "")
 }
 
 // write makes the candidate's commit on top of its parent and returns its hash.

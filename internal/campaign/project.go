@@ -78,7 +78,7 @@ func (c *Campaign) projections(states ...*loop.State) (map[string][]byte, error)
 
 func (c *Campaign) addReports(files map[string][]byte, s *loop.State) error {
 	dir := c.Home.Report(s.Started.Campaign)
-	rep := report.Build(s)
+	rep := report.Build(s, c.states[:slices.Index(c.states, s)]...)
 	files[filepath.Join(dir, "campaign.md")] = rep.Markdown()
 	if err := addJSON(files, filepath.Join(dir, "campaign.json"), rep); err != nil {
 		return err

@@ -29,6 +29,7 @@ type Dropped struct {
 	Author    string            `yaml:"author,omitempty"`
 	Source    candidates.Source `yaml:"source,omitempty"`
 	Targets   []string          `yaml:"targets,omitempty"`
+	Simplify  bool              `yaml:"simplify,omitempty"`
 	Patch     string            `yaml:"patch,omitempty"`
 	Files     map[string]string `yaml:"files,omitempty"`
 }
@@ -38,7 +39,7 @@ const maxDropped = 1 << 20
 
 // Candidate turns what was dropped into a candidate without an id.
 func (d Dropped) Candidate() (candidates.Candidate, error) {
-	c := candidates.Candidate{Source: d.Source, Author: d.Author, Rationale: d.Rationale, Targets: d.Targets}
+	c := candidates.Candidate{Source: d.Source, Author: d.Author, Rationale: d.Rationale, Targets: d.Targets, Simplify: d.Simplify}
 	if c.Source == "" {
 		c.Source = candidates.Person
 	}

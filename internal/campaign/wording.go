@@ -115,14 +115,15 @@ func (w *Wordings) Trial(commit string) (trial.Wording, error) {
 	return out, nil
 }
 
-// WordingOf reads note and descriptions out of a plugin's files.
+// WordingOf reads note and descriptions out of a plugin's files. A note that the
+// hook computes is left to the trials, for it depends on the project.
 func WordingOf(tree harness.Tree, note harness.Note) (trial.Wording, error) {
 	out := trial.Wording{Plugin: tree}
+	f, ok := tree[note.File]
+	if note.File != "" && !ok {
+		return trial.Wording{}, fmt.Errorf("no note %s", note.File)
+	}
 	if note.Kind == harness.NoteFile {
-		f, ok := tree[note.File]
-		if !ok {
-			return trial.Wording{}, fmt.Errorf("no note %s", note.File)
-		}
 		out.Note = strings.TrimSuffix(string(f.Data), "\n")
 	}
 	for _, name := range tree.Paths() {

@@ -11,14 +11,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
+
+	"loopd/loop"
 )
 
 // FileName is the name of the settings file in a plugin's repository.
@@ -29,16 +33,20 @@ const Bundled = "bundled"
 
 // Config is the settings in force. Paths are absolute after Load.
 type Config struct {
-	Plugin        string   `mapstructure:"plugin"`         // directory with .claude-plugin/plugin.json
-	Suite         string   `mapstructure:"suite"`          // directory of the suite, or bundled
-	State         string   `mapstructure:"state"`          // state directory; empty for the default
-	Agent         string   `mapstructure:"agent"`          // agent CLI, a name on PATH or a path
-	Judge         string   `mapstructure:"judge"`          // command that answers YES or NO; empty for none
-	Parallel      int      `mapstructure:"parallel"`       // sessions side by side
-	Sessions      int      `mapstructure:"sessions"`       // budget of a campaign; 0 asks for a flag
-	MaxCandidates int      `mapstructure:"max_candidates"` // the budget is shared among so many
-	Scenarios     []string `mapstructure:"scenarios"`      // ids to run; empty for all
-	Tiers         []string `mapstructure:"tiers"`          // names to run; empty for all
+	Plugin         string   `mapstructure:"plugin"`          // directory with .claude-plugin/plugin.json
+	Suite          string   `mapstructure:"suite"`           // directory of the suite, or bundled
+	State          string   `mapstructure:"state"`           // state directory; empty for the default
+	Agent          string   `mapstructure:"agent"`           // agent CLI, a name on PATH or a path
+	Judge          string   `mapstructure:"judge"`           // command that answers YES or NO; empty for none
+	Parallel       int      `mapstructure:"parallel"`        // sessions side by side
+	Sessions       int      `mapstructure:"sessions"`        // budget of a campaign; 0 asks for a flag
+	MaxCandidates  int      `mapstructure:"max_candidates"`  // the budget is shared among so many
+	Profile        string   `mapstructure:"profile"`         // rule for keeping
+	SessionSeconds int      `mapstructure:"session_seconds"` // how long a session takes, until some were measured; 0 for unknown
+	SessionUSD     float64  `mapstructure:"session_usd"`     // what a session costs, until some were measured; 0 for unknown
+	Sentinels      float64  `mapstructure:"sentinels"`       // share of cells a round that watch for drift of the model
+	Scenarios      []string `mapstructure:"scenarios"`       // ids to run; empty for all
+	Tiers          []string `mapstructure:"tiers"`           // names to run; empty for all
 }
 
 // Origin says where a setting came from.
@@ -77,7 +85,7 @@ func (e *NotFoundError) Error() string {
 func defaults() map[string]any {
 	return map[string]any{
 		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
-		"max_candidates": 60, "scenarios": []string{}, "tiers": []string{},
+		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
 	}
 }
 
@@ -174,8 +182,15 @@ func fromEnv(def any, value string) any {
 }
 
 func envNumber(from, to reflect.Type, value any) (any, error) {
-	if from != reflect.TypeFor[envText]() || to.Kind() != reflect.Int {
+	if from != reflect.TypeFor[envText]() || to.Kind() != reflect.Int && to.Kind() != reflect.Float64 {
 		return value, nil
+	}
+	if to.Kind() == reflect.Float64 {
+		x, err := strconv.ParseFloat(string(value.(envText)), 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a number", value)
+		}
+		return x, nil
 	}
 	var n int
 	if _, err := fmt.Sscanf(string(value.(envText)), "%d", &n); err != nil {
@@ -203,15 +218,18 @@ func Keys() []string {
 	return keys
 }
 
-// suggestion names the known key that shares the longest start.
+// suggestion names the known key that shares most of its start and end.
 func suggestion(key string) string {
 	best, length := "", 2
 	for _, k := range Keys() {
-		n := 0
+		n, m := 0, 0
 		for n < min(len(k), len(key)) && k[n] == key[n] {
 			n++
 		}
-		if n > length {
+		for m < min(len(k), len(key))-n && k[len(k)-1-m] == key[len(key)-1-m] {
+			m++
+		}
+		if n += m; n > length {
 			best, length = k, n
 		}
 	}
@@ -235,6 +253,14 @@ func (c *Config) resolve(dir string) {
 	}
 }
 
+func profiles() []string {
+	var out []string
+	for _, p := range loop.Profiles() {
+		out = append(out, string(p))
+	}
+	return out
+}
+
 func (c Config) validate() error {
 	var errs []error
 	if c.Parallel < 1 || c.Parallel > 64 {
@@ -245,6 +271,15 @@ func (c Config) validate() error {
 	}
 	if c.MaxCandidates < 1 {
 		errs = append(errs, fmt.Errorf("max_candidates: %d is below 1", c.MaxCandidates))
+	}
+	if c.SessionSeconds < 0 || !(c.SessionUSD >= 0) || math.IsInf(c.SessionUSD, 1) {
+		errs = append(errs, fmt.Errorf("session_seconds, session_usd: %d, %v: below 0", c.SessionSeconds, c.SessionUSD))
+	}
+	if !(c.Sentinels >= 0 && c.Sentinels < 1) {
+		errs = append(errs, fmt.Errorf("sentinels: %v is not within [0,1)", c.Sentinels))
+	}
+	if !slices.Contains(profiles(), c.Profile) {
+		errs = append(errs, fmt.Errorf("profile: %q is not one of %s", c.Profile, strings.Join(profiles(), ", ")))
 	}
 	if c.Agent == "" {
 		errs = append(errs, errors.New("agent: empty"))
@@ -261,6 +296,10 @@ suite: %s         # what measures: a sealed directory, or "bundled"
 agent: claude     # the agent CLI: a name on PATH, or a path
 parallel: 2       # sessions side by side
 # sessions: 400   # budget of a campaign; "loopd run --sessions N" overrides it
+# profile: fast   # rule for keeping: fast, strict, certified, scout; see "loopd plan"
+# session_seconds: 120   # used by "loopd plan" and "run --until" until some were measured
+# session_usd: 0.15      # used by "loopd plan" and "run --cost" until some were measured
+# sentinels: 0.1         # watch for drift of the model with so many cells a round
 # judge: "./judge.sh"   # answers YES or NO where no file settles a scenario
 # tiers: [haiku, sonnet]
 # scenarios: [W1, R1]

@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 	}
 	want := Config{
 		Plugin: filepath.Join(dir, "sub"), Suite: filepath.Join(dir, "loopd-suite"), Agent: filepath.Join(dir, "tools/agent"),
-		Parallel: 3, Sessions: 120, MaxCandidates: 60, Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
+		Parallel: 3, Sessions: 120, MaxCandidates: 60, Profile: "fast", Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
 	}
 	if d := cmp.Diff(want, got.Config); d != "" {
 		t.Error(d)

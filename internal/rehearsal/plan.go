@@ -18,13 +18,17 @@ type Kind string
 
 // The kinds of planted candidate.
 const (
-	Null       Kind = "null"        // changes wording, not behaviour
-	Harmful    Kind = "harmful"     // lowers the mean by .10
-	Large      Kind = "large"       // raises the mean by .30
-	OffSurface Kind = "off_surface" // edits a program of the plugin
-	LongNote   Kind = "long_note"   // a note of 10,001 characters
-	Duplicate  Kind = "duplicate"   // the wording of an earlier candidate
-	NoOp       Kind = "no_op"       // only white space
+	Null       Kind = "null"         // changes wording, not behaviour
+	Harmful    Kind = "harmful"      // lowers the mean by .10
+	Large      Kind = "large"        // raises the mean by .30
+	Small      Kind = "small"        // raises the mean by .08
+	OneCell    Kind = "one_cell"     // declares one cell and raises it by .60
+	Collapse   Kind = "collapse"     // raises the mean by .08 and ends R2
+	Eager      Kind = "over_trigger" // raises the mean by .15 and detours where no record matters
+	OffSurface Kind = "off_surface"  // edits a program of the plugin
+	LongNote   Kind = "long_note"    // a note of 10,001 characters
+	Duplicate  Kind = "duplicate"    // the wording of an earlier candidate
+	NoOp       Kind = "no_op"        // only white space
 )
 
 // Planted is one planted candidate with the verdicts that are right for it.
@@ -35,8 +39,9 @@ type Planted struct {
 	// FreeOfCost: the right verdict costs no session and has the reason lint.
 	FreeOfCost bool `json:"free_of_cost,omitempty"`
 
-	edits  []candidates.Edit
-	effect *simmodel.Effect
+	edits   []candidates.Edit
+	targets []string
+	effects []simmodel.Effect
 }
 
 // Right says whether a verdict is one of the expected ones.
@@ -47,12 +52,35 @@ func (p Planted) Right(d *loop.Decided) bool {
 	return !p.FreeOfCost || d.Sessions == 0 && d.Reason == loop.ByLint && d.EValue == nil
 }
 
-func expected(k Kind) []loop.Verdict {
+// expected is fixed by the kind and the profile before any session. What is
+// real but small may be missed; what does harm may never be kept. A shortlist
+// of the profile scout claims nothing, so a null may be on it.
+func expected(k Kind, profile loop.Profile) []loop.Verdict {
+	undecided := []loop.Verdict{loop.Reject, loop.Inconclusive}
+	kept := loop.Keep
+	if profile == loop.Scout {
+		kept = loop.Shortlisted
+	}
 	switch k {
 	case Large:
-		return []loop.Verdict{loop.Keep}
+		if profile == loop.Fast {
+			return []loop.Verdict{loop.Keep}
+		}
+		return append(undecided, kept)
+	case OneCell:
+		if profile == loop.Fast {
+			return []loop.Verdict{loop.Keep, loop.Inconclusive}
+		}
+		return append(undecided, kept)
+	case Small:
+		return append(undecided, kept)
 	case Null, Harmful:
-		return []loop.Verdict{loop.Reject, loop.Inconclusive}
+		if profile == loop.Scout {
+			return append(undecided, kept)
+		}
+		return undecided
+	case Collapse, Eager:
+		return undecided
 	default:
 		return []loop.Verdict{loop.Reject}
 	}
@@ -87,6 +115,8 @@ type sized struct {
 type Plan struct {
 	Candidates []Planted
 	Wording    simmodel.Wording
+
+	guards []harness.Cell
 }
 
 // bySize lists the candidates that cost sessions, in queue order.
@@ -95,10 +125,14 @@ func bySize() []sized {
 	const recordEnd, initEnd = "asks for a decision to be recorded.", "should start keeping them."
 	return []sized{
 		{Null, sentence{notePath, noteEnd, "The records are short and plain."}, 0},
+		{OneCell, sentence{recordPath, recordEnd, "A rule that was only agreed in passing counts as well."}, .60},
 		{Harmful, sentence{findPath, findEnd, "It is rarely needed and can usually be left out."}, -.10},
 		{Large, sentence{findPath, findEnd, "Run it first whenever a change touches behaviour that may have been settled before."}, .30},
 		{Null, sentence{recordPath, recordEnd, "Each record is one file."}, 0},
+		{Collapse, sentence{notePath, noteEnd, "Retries and time limits are never among them."}, .08},
 		{Null, sentence{initPath, initEnd, "Nothing else is set up."}, 0},
+		{Eager, sentence{notePath, noteEnd, "Go through all of them before anything else, whatever the task is."}, .15},
+		{Small, sentence{findPath, findEnd, "The title alone is often enough to see whether one applies."}, .08},
 		{Large, sentence{recordPath, recordEnd, "Offer it yourself at the end of any task that settled a lasting choice."}, .30},
 		{Null, sentence{notePath, noteEnd, "They are kept with the code."}, 0},
 		{Harmful, sentence{notePath, noteEnd, "Most tasks can go ahead without looking at them."}, -.10},
@@ -106,6 +140,12 @@ func bySize() []sized {
 		{Null, sentence{initPath, initEnd, "It can be run again safely."}, 0},
 	}
 }
+
+// What the planted candidates of single cells are about.
+const (
+	oneCell   = "W3/sonnet"
+	collapsed = "R2"
+)
 
 // lints are the candidates that must cost nothing, by the place in the queue
 // they come before. The duplicate gives the whole file the first candidate made,
@@ -117,10 +157,10 @@ func lints(first sentence) map[int]Planted {
 	long := "[os-adr] " + strings.Repeat("n", candidates.MaxNote+1-len("[os-adr] "))
 	space := candidates.Edit{Path: initPath, Old: "# Start keeping decision records\n", New: "# Start keeping decision records\n\n"}
 	return map[int]Planted{
-		1: {Kind: Duplicate, edits: []candidates.Edit{{Path: first.path, Whole: &again}}},
-		4: {Kind: OffSurface, edits: []candidates.Edit{program}},
-		5: {Kind: NoOp, edits: []candidates.Edit{space}},
-		6: {Kind: LongNote, edits: []candidates.Edit{{Path: notePath, Whole: &long}}},
+		1:  {Kind: Duplicate, edits: []candidates.Edit{{Path: first.path, Whole: &again}}},
+		6:  {Kind: OffSurface, edits: []candidates.Edit{program}},
+		8:  {Kind: NoOp, edits: []candidates.Edit{space}},
+		10: {Kind: LongNote, edits: []candidates.Edit{{Path: notePath, Whole: &long}}},
 	}
 }
 
@@ -135,8 +175,8 @@ func startText(path string) string {
 
 // NewPlan plants the first n candidates in order of interest (0 for all): one
 // large and one null before the rest.
-func NewPlan(cells, guards []harness.Cell, n int) Plan {
-	plan := Plan{Wording: simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: cells}}
+func NewPlan(cells, guards []harness.Cell, n int, profile loop.Profile, fault Fault) Plan {
+	plan := Plan{Wording: simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: cells}, guards: guards}
 	for _, c := range cells {
 		plan.Wording.Base[c] = baseRate(c)
 	}
@@ -147,53 +187,83 @@ func NewPlan(cells, guards []harness.Cell, n int) Plan {
 	extra := lints(all[0].sentence)
 	for i, s := range all {
 		if p, ok := extra[i]; ok {
+			p.FreeOfCost = true
 			plan.Candidates = append(plan.Candidates, p)
 		}
-		plan.Candidates = append(plan.Candidates, Planted{Kind: s.kind, edits: []candidates.Edit{s.edit()}, effect: plan.effect(s)})
+		p := Planted{Kind: s.kind, edits: []candidates.Edit{s.edit()}, effects: plan.effects(s)}
+		if s.kind == OneCell {
+			p.targets = []string{oneCell}
+		}
+		plan.Candidates = append(plan.Candidates, p)
 	}
 	plan.Candidates = firstOf(plan.Candidates, n)
 	for i := range plan.Candidates {
 		p := &plan.Candidates[i]
-		p.ID, p.Expected = fmt.Sprintf("c%03d", i+1), expected(p.Kind)
-		p.FreeOfCost = !slices.Contains([]Kind{Null, Harmful, Large}, p.Kind)
-		if p.effect != nil {
-			plan.Wording.Effects = append(plan.Wording.Effects, *p.effect)
+		p.ID, p.Expected = fmt.Sprintf("c%03d", i+1), expected(p.Kind, profile)
+		if fault == ModelDrift && p.Kind == Null {
+			// A champion measured before the change looks worse than it is: the gate,
+			// with both arms fresh, is what must not be fooled.
+			p.Expected = append(p.Expected, loop.Keep)
 		}
+		plan.Wording.Effects = append(plan.Wording.Effects, p.effects...)
 	}
 	return plan
 }
 
-// effect sizes a sentence so that it moves the mean over the cells by exactly
+// effects sizes a sentence so that it moves the mean over the cells by exactly
 // its shift on top of the large ones planted before it.
-func (p *Plan) effect(s sized) *simmodel.Effect {
-	if s.shift == 0 {
-		return nil
+func (p *Plan) effects(s sized) []simmodel.Effect {
+	champion := p.champion()
+	rates := func(cells []harness.Cell) (sum float64) {
+		for _, c := range cells {
+			sum += champion.Rate(c, phrases(champion))
+		}
+		return sum
 	}
-	mean := p.mean()
-	lift := s.shift / mean
-	if s.shift > 0 {
-		lift = s.shift / (1 - mean)
+	all := p.Wording.Objective
+	n := float64(len(all))
+	switch {
+	case s.kind == OneCell:
+		only := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return c.String() != oneCell })
+		return []simmodel.Effect{{Phrase: s.phrase, Lift: s.shift / (1 - rates(only)), Cells: only}}
+	case s.kind == Collapse:
+		gone := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return c.Scenario != collapsed })
+		rest := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return c.Scenario == collapsed })
+		const left = .03
+		up := (s.shift*n + (1-left)*rates(gone)) / (float64(len(rest)) - rates(rest))
+		return []simmodel.Effect{{Phrase: s.phrase, Lift: left - 1, Cells: gone}, {Phrase: s.phrase, Lift: up, Cells: rest}}
+	case s.shift < 0:
+		return []simmodel.Effect{{Phrase: s.phrase, Lift: s.shift * n / rates(all)}}
+	case s.shift > 0:
+		up := []simmodel.Effect{{Phrase: s.phrase, Lift: s.shift * n / (n - rates(all))}}
+		if s.kind == Eager {
+			up = append(up, simmodel.Effect{Phrase: s.phrase, Lift: -.8, Cells: p.guards})
+		}
+		return up
 	}
-	return &simmodel.Effect{Phrase: s.phrase, Lift: lift}
+	return nil
 }
 
-// mean is the mean rate of the champion that the next candidate meets when
-// every large one before it was kept.
-func (p *Plan) mean() float64 {
-	var kept []string
+// phrases is a text that holds every phrase of a wording's effects.
+func phrases(w simmodel.Wording) string {
+	var out []string
+	for _, e := range w.Effects {
+		out = append(out, e.Phrase)
+	}
+	return strings.Join(out, "\n")
+}
+
+// champion is the wording the next candidate meets when every large one before
+// it was kept and nothing else.
+func (p *Plan) champion() simmodel.Wording {
 	w := p.Wording
 	w.Effects = nil
 	for _, c := range p.Candidates {
 		if c.Kind == Large {
-			w.Effects = append(w.Effects, *c.effect)
-			kept = append(kept, c.effect.Phrase)
+			w.Effects = append(w.Effects, c.effects...)
 		}
 	}
-	sum := 0.0
-	for _, cell := range p.Wording.Objective {
-		sum += w.Rate(cell, strings.Join(kept, "\n"))
-	}
-	return sum / float64(len(p.Wording.Objective))
+	return w
 }
 
 // firstOf keeps n candidates in queue order, the most telling kinds first.
@@ -201,7 +271,7 @@ func firstOf(all []Planted, n int) []Planted {
 	if n <= 0 || n >= len(all) {
 		return all
 	}
-	order := []Kind{Large, Null, Harmful, OffSurface, LongNote, Duplicate, NoOp}
+	order := []Kind{Large, Null, Harmful, OffSurface, LongNote, Duplicate, NoOp, OneCell, Collapse, Eager, Small}
 	var picked []int
 	for round := 0; len(picked) < n; round++ {
 		for _, kind := range order {

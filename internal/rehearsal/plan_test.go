@@ -36,7 +36,7 @@ func bundledSuite(t *testing.T) harness.Suite {
 
 func wholePlan(t *testing.T) Plan {
 	suite := bundledSuite(t)
-	return NewPlan(suite.Cells(harness.Objective), suite.Cells(harness.Guard), 0)
+	return NewPlan(suite.Cells(harness.Objective), suite.Cells(harness.Guard), 0, loop.Fast, NoFault)
 }
 
 // startFiles is the bundled plugin, which every rehearsal starts with.
@@ -90,7 +90,7 @@ func TestPlanKinds(t *testing.T) {
 			t.Errorf("candidate %d: got id %s, want %s", i, p.ID, want)
 		}
 	}
-	for kind, want := range map[Kind]int{Null: 6, Harmful: 2, Large: 2, OffSurface: 1, LongNote: 1, Duplicate: 1, NoOp: 1} {
+	for kind, want := range map[Kind]int{Null: 6, Harmful: 2, Large: 2, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 1, LongNote: 1, Duplicate: 1, NoOp: 1} {
 		if got[kind] != want {
 			t.Errorf("%s: got %d, want %d", kind, got[kind], want)
 		}
@@ -116,7 +116,7 @@ func TestPlanShifts(t *testing.T) {
 			t.Fatalf("%s: %v", p.ID, err)
 		}
 		got := meanRate(plan, surfaceText(next)) - meanRate(plan, surfaceText(champion))
-		want := map[Kind]float64{Null: 0, Harmful: -.10, Large: .30}[p.Kind]
+		want := map[Kind]float64{Null: 0, Harmful: -.10, Large: .30, Small: .08, Collapse: .08, Eager: .15, OneCell: .60 / 14}[p.Kind]
 		if math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s %s: got a shift of the mean of %v, want %v", p.ID, p.Kind, got, want)
 		}
@@ -160,15 +160,15 @@ func TestFirstOf(t *testing.T) {
 		7: {Null, Duplicate, Harmful, Large, OffSurface, NoOp, LongNote},
 	} {
 		var got []Kind
-		for _, p := range NewPlan(cells, guards, n).Candidates {
+		for _, p := range NewPlan(cells, guards, n, loop.Fast, NoFault).Candidates {
 			got = append(got, p.Kind)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("first %d: got %v, want %v", n, got, want)
 		}
 	}
-	if got := len(NewPlan(cells, guards, 99).Candidates); got != 14 {
-		t.Errorf("first 99: got %d, want 14", got)
+	if got := len(NewPlan(cells, guards, 99, loop.Fast, NoFault).Candidates); got != 18 {
+		t.Errorf("first 99: got %d, want 18", got)
 	}
 }
 
@@ -182,9 +182,11 @@ func TestRight(t *testing.T) {
 	costly, numbered := lint, lint
 	costly.Sessions, numbered.EValue = 1, &e
 	for _, p := range wholePlan(t).Candidates {
+		never := p.Kind == Null || p.Kind == Harmful || p.Kind == Collapse || p.Kind == Eager
 		right := map[*loop.Decided]bool{
-			nil: false, &lint: p.Kind != Large, &futile: p.Kind == Null || p.Kind == Harmful, &keep: p.Kind == Large,
-			&parked: p.Kind == Null || p.Kind == Harmful, {Verdict: loop.Broken}: false,
+			nil: false, &lint: p.Kind != Large && p.Kind != OneCell, &futile: never || p.Kind == Small,
+			&keep:   p.Kind == Large || p.Kind == OneCell || p.Kind == Small,
+			&parked: never || p.Kind == Small || p.Kind == OneCell, {Verdict: loop.Broken}: false,
 		}
 		if p.FreeOfCost {
 			right[&costly], right[&numbered] = false, false

@@ -3,8 +3,10 @@ package rehearsal
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,11 +14,12 @@ import (
 	"loopd/harness"
 	"loopd/internal/sandbox"
 	"loopd/loop"
+	"loopd/report"
 )
 
 func candidateOf(p Planted) candidates.Candidate {
 	return candidates.Candidate{
-		ID: p.ID, Source: candidates.Operator, Author: "rehearsal", Rationale: fmt.Sprintf("planted: %s", p.Kind), Edits: p.edits,
+		ID: p.ID, Source: candidates.Operator, Author: "rehearsal", Rationale: fmt.Sprintf("planted: %s", p.Kind), Targets: p.targets, Edits: p.edits,
 	}
 }
 
@@ -24,7 +27,7 @@ func candidateOf(p Planted) candidates.Candidate {
 func (r *run) result(wall time.Duration) (Result, error) {
 	s := r.campaign.Current()
 	out := Result{
-		Simulated: true, Seed: r.Seed, Agent: r.Agent, Dir: r.Dir, Sessions: s.Sessions(), Invalid: make(map[string]int),
+		Profile: s.Started.Settings.Profile, Kept: append([]string{}, s.Kept...), Simulated: true, Seed: r.Seed, Agent: r.Agent, Dir: r.Dir, Sessions: s.Sessions(), Invalid: make(map[string]int),
 		WallSeconds: round(wall.Seconds(), 2), ResidentMB: residentMB(),
 	}
 	r.countTrials(s, &out)
@@ -39,9 +42,44 @@ func (r *run) result(wall time.Duration) (Result, error) {
 		after := verdicts(s) - r.verdicts
 		out.VerdictsAfterDrift = &after
 	}
+	if err := r.truth(s, &out); err != nil {
+		return out, err
+	}
 	now, err := userState(userDir(r.Dir))
 	out.UserUntouched = now == r.UserBefore
 	return out, err
+}
+
+// fallen is how much a cell's true rate must have fallen to be called collapsed.
+const fallen = .40
+
+// truth compares the true rates of champion and start.
+func (r *run) truth(s *loop.State, out *Result) error {
+	before, err := r.campaign.Wordings.Texts(s.Started.Start)
+	if err != nil {
+		return err
+	}
+	after, err := r.campaign.Wordings.Texts(s.Champion)
+	if err != nil {
+		return err
+	}
+	out.Collapsed = []string{}
+	for _, cell := range s.Started.Objective {
+		rise := r.plan.Wording.Rate(cell, joined(after)) - r.plan.Wording.Rate(cell, joined(before))
+		out.TrueGain += rise / float64(len(s.Started.Objective))
+		if rise < -fallen {
+			out.Collapsed = append(out.Collapsed, cell.String())
+		}
+	}
+	out.TrueGain = round(out.TrueGain, 4)
+	if out.Outcome == loop.Promoted && (out.TrueGain <= 0 || len(out.Collapsed) > 0) {
+		out.Mismatches++
+	}
+	return nil
+}
+
+func joined(texts report.Texts) string {
+	return strings.Join(slices.Sorted(maps.Values(texts)), "\n")
 }
 
 // compare sets every planted candidate beside its verdict. One without a verdict

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"loopd/candidates"
 	"loopd/harness"
@@ -26,6 +27,7 @@ type rig struct {
 	wordings *campaign.Wordings
 	model    *simmodel.Server
 	faults   map[place]fault
+	drifted  atomic.Bool
 }
 
 var _ trial.Rig = (*rig)(nil)
@@ -56,10 +58,23 @@ func plantedFaults() map[place]fault {
 }
 
 func (r *rig) faultOf(spec harness.Spec) fault {
-	if spec.Slot.Wording != r.start || spec.Attempt != 1 {
-		return fault{class: harness.Valid}
+	none := fault{class: harness.Valid}
+	if spec.Attempt != 1 {
+		return none
 	}
-	return r.faults[place{spec.Slot.Cell.String(), spec.Slot.Rep}]
+	f, ok := r.faults[place{spec.Slot.Cell.String(), spec.Slot.Rep}]
+	if !ok {
+		return none
+	}
+	// The start is run under two labels, so it is told by its text.
+	own, err := r.text(spec.Slot.Wording)
+	if err != nil {
+		return none // registering the session reports it
+	}
+	if start, err := r.text(r.start); err != nil || own != start {
+		return none
+	}
+	return f
 }
 
 // Register tells the model which trial a key belongs to. The draw depends on
@@ -75,6 +90,9 @@ func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
 		return nil, err
 	}
 	s := simmodel.Session{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: r.faultOf(spec).model}
+	if r.drifted.Load() {
+		s.Drift = modelDrift
+	}
 	if err := r.model.Register(key, s); err != nil {
 		return nil, err
 	}
@@ -82,15 +100,10 @@ func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
 }
 
 func (r *rig) draw(sl harness.Slot) (float64, error) {
-	tree, err := r.wordings.Tree(sl.Wording)
+	text, err := r.text(sl.Wording)
 	if err != nil {
 		return 0, err
 	}
-	files := make(map[string][]byte, len(tree))
-	for name, f := range tree {
-		files[name] = f.Data
-	}
-	text := candidates.NewSurface(files, r.suite.Launch.Note.File).Digest(files)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s\n%d", r.seed, text, sl.Cell, sl.Rep))
 	return float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53), nil
 }
@@ -101,6 +114,19 @@ func (r *rig) Lay(spec harness.Spec, box *sandbox.Box) error {
 		return nil
 	}
 	return os.WriteFile(filepath.Join(box.Plugin, "hooks", "session-start"), []byte("#!/bin/sh\nexit 1\n"), 0o755)
+}
+
+// text is the digest of the wording at a commit.
+func (r *rig) text(commit string) (string, error) {
+	tree, err := r.wordings.Tree(commit)
+	if err != nil {
+		return "", err
+	}
+	files := make(map[string][]byte, len(tree))
+	for name, f := range tree {
+		files[name] = f.Data
+	}
+	return candidates.NewSurface(files, r.suite.Launch.Note.File).Digest(files), nil
 }
 
 // judge is the simulated judge: it says YES to the final message of a perfect

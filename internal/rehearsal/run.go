@@ -41,16 +41,21 @@ type Fault string
 const (
 	NoFault     Fault = ""
 	FrozenDrift Fault = "frozen-drift" // a sealed file is edited while sessions run
+	ModelDrift  Fault = "model-drift"  // the model gets better by .7 logits in the middle of the queue
 )
+
+// Faults lists them.
+func Faults() []Fault { return []Fault{FrozenDrift, ModelDrift} }
 
 // Setup is what a rehearsal was started with. It is kept in its directory so
 // that an interrupted one can be continued.
 type Setup struct {
-	Seed       uint64    `json:"seed"`
-	Agent      AgentKind `json:"agent"`
-	Candidates int       `json:"candidates"` // 0 for all
-	Fault      Fault     `json:"fault,omitempty"`
-	Sessions   int       `json:"sessions"` // budget
+	Seed       uint64       `json:"seed"`
+	Agent      AgentKind    `json:"agent"`
+	Candidates int          `json:"candidates"` // 0 for all
+	Fault      Fault        `json:"fault,omitempty"`
+	Sessions   int          `json:"sessions"` // budget
+	Profile    loop.Profile `json:"profile"`
 	// Scenarios are the scenarios to run; all when there are none.
 	Scenarios []string `json:"scenarios,omitempty"`
 	// UserBefore is the digest of the user's repository before anything ran.
@@ -72,16 +77,23 @@ type Options struct {
 }
 
 // DefaultSessions is the budget of a whole rehearsal.
-const DefaultSessions = 900
+const DefaultSessions = 1200
 
 // Result is what came of a rehearsal, planned against actual.
 type Result struct {
-	Simulated      bool           `json:"simulated"`
-	Seed           uint64         `json:"seed"`
-	Agent          AgentKind      `json:"agent"`
-	Dir            string         `json:"dir,omitempty"`
-	Outcome        loop.Outcome   `json:"outcome,omitempty"`
-	GateE          *float64       `json:"gate_e"`
+	Simulated bool         `json:"simulated"`
+	Seed      uint64       `json:"seed"`
+	Agent     AgentKind    `json:"agent"`
+	Dir       string       `json:"dir,omitempty"`
+	Outcome   loop.Outcome `json:"outcome,omitempty"`
+	GateE     *float64     `json:"gate_e"`
+	Profile   loop.Profile `json:"profile"`
+	// TrueGain is how much the champion's true mean pass rate is above the
+	// start's, and Collapsed the cells whose true rate fell by more than .40: the
+	// simulation knows both.
+	TrueGain       float64        `json:"true_gain"`
+	Collapsed      []string       `json:"collapsed"`
+	Kept           []string       `json:"kept"`
 	Sessions       int            `json:"sessions"`
 	Valid          int            `json:"valid"`
 	ExpectNote     int            `json:"expect_note"` // valid sessions whose project should get the note
@@ -209,14 +221,15 @@ type run struct {
 	campaign *campaign.Campaign
 	sealed   campaign.Sealed
 	plan     Plan
+	rig      *rig
 	verdicts int // at the moment of the planted drift
 	drifted  bool
 }
 
 func (r *run) campaignOver(ctx context.Context) error {
 	grid := campaign.GridOf(r.sealed.Suite, nil, r.wanted)
-	r.plan = NewPlan(grid.Objective, grid.Guards, r.Candidates)
-	set := loop.DefaultSettings(r.Sessions)
+	r.plan = NewPlan(grid.Objective, grid.Guards, r.Candidates, r.Profile, r.Fault)
+	set := loop.DefaultSettings(r.Sessions).Under(r.Profile)
 	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)
 	if err := r.campaign.Begin(ctx, set, grid); err != nil {
 		return err
@@ -263,14 +276,16 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	if _, err := sandbox.Sweep(""); err != nil {
 		return err
 	}
+	r.rig = &rig{
+		seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
+		faults: plantedFaults(),
+	}
+	r.driftModel(r.campaign.Current())
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
 		Store: r.campaign.Home.Trials(), Judge: judge{r.sealed.Suite}, Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
 		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: time.Now,
-		Rig: &rig{
-			seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
-			faults: plantedFaults(),
-		},
+		Rig: r.rig,
 	})
 	if err != nil {
 		return err
@@ -294,8 +309,23 @@ func (r *run) observe(s *loop.State, e loop.Event) {
 			r.Log.Error("the planted drift could not be made", "error", err)
 		}
 	}
+	if _, ok := e.Payload.(loop.Committed); ok {
+		r.driftModel(s)
+	}
 	if r.Observe != nil {
 		r.Observe(s, e)
+	}
+}
+
+// modelDrift is by how many logits the model changes.
+const modelDrift = .7
+
+// driftModel changes the model once the candidate in the middle of the queue is
+// reached. It depends on the state alone, so a resumed rehearsal sees the same.
+func (r *run) driftModel(s *loop.State) {
+	middle := s.Find(r.plan.Candidates[len(r.plan.Candidates)/2].ID)
+	if r.Fault == ModelDrift && middle != nil && middle.Commit != "" {
+		r.rig.drifted.Store(true)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // small is a rehearsal with one candidate of each kind on five scenarios, and a
 // budget that just does for it.
 func small() Setup {
-	return Setup{Seed: 4, Agent: StandIn, Candidates: 7, Sessions: 155, Scenarios: []string{"W1", "R1", "R2", "R3", "N1"}}
+	return Setup{Seed: 4, Agent: StandIn, Profile: loop.Fast, Candidates: 7, Sessions: 155, Scenarios: []string{"W1", "R1", "R2", "R3", "N1"}}
 }
 
 // openTemp makes a directory that every user may pass through.
@@ -46,7 +46,7 @@ func openTemp(t *testing.T) string {
 func command(ctx context.Context, t *testing.T, s Setup, root string, resume bool) *exec.Cmd {
 	t.Helper()
 	described, err := json.Marshal(map[string]any{
-		"seed": s.Seed, "agent": s.Agent, "candidates": s.Candidates, "sessions": s.Sessions, "scenarios": s.Scenarios, "Dir": filepath.Join(root, "work"), "Resume": resume,
+		"seed": s.Seed, "profile": s.Profile, "agent": s.Agent, "candidates": s.Candidates, "sessions": s.Sessions, "scenarios": s.Scenarios, "Dir": filepath.Join(root, "work"), "Resume": resume,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ var undisturbed = sync.OnceValue(func() whole {
 		return whole{err: err}
 	}
 	w.state = states[0]
-	w.plan = NewPlan(w.state.Started.Objective, w.state.Started.Guards, small().Candidates)
+	w.plan = NewPlan(w.state.Started.Objective, w.state.Started.Guards, small().Candidates, loop.Fast, NoFault)
 	return w
 })
 
@@ -182,7 +182,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 	attempts := make(map[place][]harness.Class)
 	for _, run := range w.state.Trials {
-		if sl := run.Spec.Slot; sl.Wording == w.state.Started.Start {
+		if sl := run.Spec.Slot; w.state.CandidateOf(sl.Wording) == loop.SubjectStart {
 			at := place{sl.Cell.String(), sl.Rep}
 			attempts[at] = append(attempts[at], run.Class)
 		}

@@ -3,6 +3,7 @@ package simmodel
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"loopd/harness"
@@ -13,6 +14,7 @@ type Session struct {
 	Scenario harness.Scenario
 	Cell     harness.Cell
 	Draw     float64 // in [0,1): below the rate the session passes
+	Drift    float64 // logits added to the rate: the model is not what it was
 	Fault    Fault
 }
 
@@ -33,7 +35,7 @@ func (s Session) validate() error {
 // play returns the turns of the session under the wording it was sent.
 func (s Session) play(w Wording, sent string) []turn {
 	steps := s.Scenario.Nop
-	if s.Draw < w.Rate(s.Cell, sent) {
+	if s.Draw < drifted(w.Rate(s.Cell, sent), s.Drift) {
 		steps = s.Scenario.Oracle
 	}
 	turns := script(steps, placeOf(sent))
@@ -41,6 +43,14 @@ func (s Session) play(w Wording, sent string) []turn {
 		turns = append([]turn{bashTurn(f.command)}, turns...)
 	}
 	return turns
+}
+
+// drifted moves a rate by so many logits; 0 and 1 stay what they are.
+func drifted(p, by float64) float64 {
+	if by == 0 || p <= 0 || p >= 1 {
+		return p
+	}
+	return 1 / (1 + (1-p)/p*math.Exp(-by))
 }
 
 // book holds the registered sessions by credential.

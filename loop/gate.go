@@ -1,0 +1,97 @@
+package loop
+
+import (
+	"fmt"
+
+	"loopd/harness"
+	"loopd/stats"
+)
+
+// toGate ends the search: without a kept candidate there is nothing to
+// confirm, otherwise the gate's first round is planned.
+func toGate(s *State) Step {
+	if len(s.Kept) == 0 {
+		return verdictStep(Ended{Outcome: NoChange, Why: "no candidate was kept"})
+	}
+	return s.planGate(s.gateContest())
+}
+
+// nextAtGate goes on until the evidence is reached, then looks at the cells it
+// does not rest on, then runs the reserve scenarios.
+func nextAtGate(s *State) Step {
+	c := s.Contest
+	if !stats.Reached(c.LogE, s.Started.Settings.PromoteAt) {
+		return s.planGate(c)
+	}
+	d := gateGuard(s, c)
+	if d.Verdict != "" {
+		return verdictStep(Ended{Outcome: Unconfirmed, Why: d.Note, EValue: c.eValue()})
+	}
+	if len(d.Guards) > 0 {
+		return s.withinBudget(planGuard(s, c, d.Guards), func() Step {
+			return unconfirmed(c, "the budget ended before the cells outside the gate were cleared")
+		})
+	}
+	if r := planTransfer(s); !s.transfered && len(r.Slots) > 0 && s.Sessions()+len(r.Slots) <= s.Budget() {
+		return appendStep(Planned{r})
+	}
+	return promote(c)
+}
+
+func promote(c *Contest) Step {
+	return verdictStep(Ended{Outcome: Promoted, Why: "the gate's evidence was reached", EValue: c.eValue()})
+}
+
+// unconfirmed leaves the gate open: with more sessions its evidence goes on.
+func unconfirmed(c *Contest, why string) Step {
+	return verdictStep(Ended{Outcome: Unconfirmed, Why: why, EValue: c.eValue(), Open: true})
+}
+
+// planGate plans a gate round while the whole budget covers it; what the
+// search left over is the gate's too.
+func (s *State) planGate(c *Contest) Step {
+	r := planBet(s, c)
+	if len(r.Bets.Warnings) > 0 {
+		return verdictStep(Ended{Outcome: Unconfirmed, Why: r.Bets.Warnings[0], EValue: c.eValue()})
+	}
+	return s.withinBudget(r, func() Step {
+		return unconfirmed(c, "the budget ended before the gate's evidence was reached")
+	})
+}
+
+// withinBudget plans a round of the gate if the budget covers it beside the
+// reserve scenarios.
+func (s *State) withinBudget(r Round, otherwise func() Step) Step {
+	transfer := 2 * len(s.Started.Reserve) * s.Started.Settings.TransferReps
+	if s.Sessions()+len(r.Slots)+transfer > s.Budget() {
+		return otherwise()
+	}
+	return appendStep(Planned{r})
+}
+
+// gateUnbetMin is how many fresh reps each arm gets in a cell the gate does not
+// bet on before the collapse guard may clear it.
+const gateUnbetMin = 3
+
+// gateGuard looks for a collapse in the cells the gate does not bet on.
+func gateGuard(s *State, c *Contest) Decision {
+	taken := make(map[string]int)
+	var asks []harness.Slot
+	for i, cell := range s.Started.Objective {
+		if c.Weights[i] > 0 {
+			continue
+		}
+		if c.Extra[i] < gateUnbetMin {
+			asks = append(asks, s.nextSlots(c.Wording, cell, gateUnbetMin-c.Extra[i], taken)...)
+			asks = append(asks, s.nextSlots(c.Against, cell, gateUnbetMin-c.Extra[i], taken)...)
+			continue
+		}
+		d := guardCell(s, c, i, cell, taken)
+		if d.Verdict != "" {
+			d.Note = fmt.Sprintf("not confirmed: %s", d.Note)
+			return d
+		}
+		asks = append(asks, d.Guards...)
+	}
+	return Decision{Guards: asks}
+}
