@@ -19,6 +19,9 @@ type Trial struct {
 	CostUSD *float64 `json:"cost_usd,omitempty"`
 	Model   string   `json:"model,omitempty"`
 	CLI     string   `json:"cli,omitempty"`
+	// Session is the id the CLI gave the session in its init line. No two
+	// sessions share one.
+	Session string `json:"session,omitempty"`
 	// NoteVerified: the note in the stream's hook envelope is this wording's
 	// own. Exposed: the gateway saw note and skill descriptions in a request.
 	NoteVerified bool `json:"note_verified"`

@@ -47,6 +47,7 @@ func (s *State) apply(e Event) error {
 		s.Paused, s.stop = &p, nil
 	case Resumed:
 		s.Paused = nil
+		s.lifted++
 	case Halted:
 		s.Halted, s.stop, s.leaked = &p, nil, nil
 	case Unparked:
@@ -177,8 +178,11 @@ func (s *State) applyRecorded(p Recorded) error {
 	if sl.resolved {
 		return fmt.Errorf("apply %s: slot of trial %s is counted already", p.Kind(), t.ID)
 	}
-	s.Trials = append(s.Trials, Run{Trial: t, Subject: r.Subject, Purpose: r.Purpose})
+	s.Trials = append(s.Trials, Run{Trial: t, Subject: r.Subject, Purpose: r.Purpose, Window: s.lifted + 1})
 	sl.recorded++
+	if t.Session != "" {
+		s.sessions[t.Session] = t.ID
+	}
 	s.countAttempt(t)
 	fate := t.Class.Fate()
 	if fate == harness.FateHalt || fate == harness.FatePause {

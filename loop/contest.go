@@ -18,7 +18,7 @@ func (s *State) newContest(subject, wording, against string, weights []float64, 
 		Pilot: slices.Clone(bank.Pilot), Pool: make([][]bool, n), Revealed: make([]int, n),
 		Fresh: make([][]bool, n), Banked: make([]int, n), KeepAt: s.keepAt(), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
 		GuardOwn: make([][]bool, len(bank.Guard)), GuardBase: slices.Clone(bank.Guard),
-		Share: s.searchLeft() / s.candidatesLeft(),
+		Share: s.searchLeft() / s.candidatesLeft(), Stale: bank.Watch.Alarm,
 	}
 	for i, pool := range bank.Pool {
 		order := newRand(s.Started.Settings.Seed, "pool", subject, s.Started.Objective[i].String()).Perm(len(pool))
@@ -89,7 +89,7 @@ func (c *Contest) cells() []stats.Cell {
 			Weight:   c.Weights[i],
 			PoolLeft: len(c.Pool[i]) - c.Revealed[i],
 		}
-		if c.Concurrent {
+		if c.Concurrent || c.Stale {
 			// Nothing of the pool is bet on any more, so all of it may inform the bets.
 			out[i].Base, out[i].PoolLeft = out[i].Full, 0
 		}
@@ -143,7 +143,9 @@ func (c *Contest) closeBet(s *State, r Round, p Closed) {
 		c.Revealed[i] += r.Reveals[i]
 		if r.Reveals[i] == 0 {
 			c.Fresh[i] = append(c.Fresh[i], seen.Base...)
+			continue
 		}
+		c.watch(s, i, s.outcomes(r, c.Against, s.Started.Objective[i]))
 	}
 	c.Rounds++
 	c.LogE = p.LogE
@@ -153,6 +155,20 @@ func (c *Contest) closeBet(s *State, r Round, p Closed) {
 	}
 	if s.Started.Settings.Profile == Strict && c.Subject != SubjectGate && !c.Concurrent && stats.Reached(c.LogE, c.KeepAt) {
 		c.beginConcurrent()
+	}
+}
+
+// watch takes in the sentinels of a cell: they join the end of the pool, and the
+// watch compares them with what the pool led to expect.
+func (c *Contest) watch(s *State, cell int, sentinels []bool) {
+	for _, pass := range sentinels {
+		reference := s.Bank.Pilot[cell].Add(stats.Tally(s.Bank.Pool[cell]))
+		s.Bank.Watch = stats.DefaultSentinel().Step(s.Bank.Watch, pass, reference)
+		s.Bank.Pool[cell] = append(s.Bank.Pool[cell], pass)
+		c.Pool[cell] = append(c.Pool[cell], pass)
+	}
+	if s.Bank.Watch.Alarm {
+		c.Stale, s.Alarmed = true, true
 	}
 }
 

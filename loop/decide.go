@@ -79,7 +79,14 @@ func (s *State) keepAt() float64 {
 	if set.Profile != Certified {
 		return set.KeepAt
 	}
-	return float64(set.MaxCandidates) / (set.KeepFDR * float64(len(s.Kept)+1))
+	tried := 1
+	for _, p := range s.Progress {
+		if p.Contest != nil {
+			tried++
+		}
+	}
+	level := stats.ELOND(stats.SpendEvenly, set.KeepFDR, tried, set.MaxCandidates, len(s.Kept))
+	return 1 / level // a level of 0 is never reached
 }
 
 // screened shortlists a candidate whose one rep a cell passes more often than
@@ -109,9 +116,8 @@ func measured(cells []stats.Cell) []stats.Cell {
 
 // Numbers of the rule that a candidate broke the delivery of its own plugin.
 const (
-	brokenEarly   = 3    // undelivered among the first attempts
-	invalidLevel  = 0.01 // two-sided level for unequal invalid rates
-	invalidAtMost = 20   // attempts before the champion's own deliveries are judged
+	brokenEarly   = 3  // undelivered among the first attempts
+	invalidAtMost = 20 // attempts before the champion's own deliveries are judged
 )
 
 // undelivered says whether the candidate's plugin or hook keeps failing to
@@ -124,12 +130,11 @@ func undelivered(s *State, c *Contest) bool {
 // than the champion's. Only completed rounds are compared, so that the order in
 // which sessions end does not matter.
 func unequalInvalid(s *State, c *Contest) bool {
-	own, base := s.triesOf(c.Wording), s.triesOf(c.Against)
-	if c.Subject == SubjectGate || own.all == 0 || base.all == 0 || own.invalid*base.all <= base.invalid*own.all {
+	if c.Subject == SubjectGate {
 		return false
 	}
-	p := stats.FisherTwoSided(stats.Count{Pass: own.invalid, N: own.all}, stats.Count{Pass: base.invalid, N: base.all})
-	return p < invalidLevel
+	own, base := s.triesOf(c.Wording), s.triesOf(c.Against)
+	return stats.CompareInvalid(stats.Count{Pass: own.invalid, N: own.all}, stats.Count{Pass: base.invalid, N: base.all}).Worse
 }
 
 // instrumentBroken says whether the champion itself fails to be delivered too

@@ -43,18 +43,18 @@ type Payload interface{ Kind() Kind }
 
 // Started opens a campaign and fixes everything that may not change in it.
 type Started struct {
-	Campaign   string         `json:"campaign"`
-	Plugin     string         `json:"plugin"`
-	Instrument string         `json:"instrument"`
+	Campaign   string `json:"campaign"`
+	Plugin     string `json:"plugin"`
+	Instrument string `json:"instrument"`
 	// Parts are the digests the instrument is made of, by name.
-	Parts map[string]string `json:"parts,omitempty"`
-	Seal       frozen.Digest  `json:"seal"`
-	Start      string         `json:"start"` // commit of the starting wording
-	Base       string         `json:"base"`  // the user's commit it was taken from
-	Agent      string         `json:"agent"`
-	Simulated  bool           `json:"simulated"`
-	Objective  []harness.Cell `json:"objective"`
-	Guards     []harness.Cell `json:"guards"`
+	Parts     map[string]string `json:"parts,omitempty"`
+	Seal      frozen.Digest     `json:"seal"`
+	Start     string            `json:"start"` // commit of the starting wording
+	Base      string            `json:"base"`  // the user's commit it was taken from
+	Agent     string            `json:"agent"`
+	Simulated bool              `json:"simulated"`
+	Objective []harness.Cell    `json:"objective"`
+	Guards    []harness.Cell    `json:"guards"`
 	// Controls are read beside the metric and never enter it; those listed in
 	// Impossible must never pass axis b.
 	Controls   []harness.Cell `json:"controls,omitempty"`

@@ -76,7 +76,7 @@ func planBet(s *State, c *Contest) Round {
 	cells := c.cells()
 	bets := stats.PlaceBets(cells, c.bets(s))
 	n := len(s.Rounds) + 1
-	rng := newRand(s.Started.Settings.Seed, "coins", fmt.Sprint(n))
+	rng, watch := newRand(s.Started.Settings.Seed, "coins", fmt.Sprint(n)), newRand(s.Started.Settings.Seed, "sentinels", fmt.Sprint(n))
 	taken := make(map[string]int)
 	reveals := make([]int, len(cells))
 	var slots []harness.Slot
@@ -89,6 +89,9 @@ func planBet(s *State, c *Contest) Round {
 		case c.Weights[i] == 0:
 		case cells[i].PoolLeft > 0:
 			reveals[i] = 1
+			if watch.Float64() < s.Started.Settings.Sentinels {
+				slots = append(slots, s.nextSlots(c.Against, cell, 1, taken)...)
+			}
 		case baseCoin < bets.Cells[i].A:
 			slots = append(slots, s.nextSlots(c.Against, cell, 1, taken)...)
 		}

@@ -1,10 +1,13 @@
 package loop
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"loopd/candidates"
 	"loopd/harness"
 )
 
@@ -344,6 +347,65 @@ func TestSettingsRefused(t *testing.T) {
 		change(&set)
 		if err := set.Validate(14); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want a refusal that names it", name, err)
+		}
+	}
+}
+
+// Sentinels notice that the model has changed; from then on the pool is not bet
+// on and both arms are fresh.
+func TestSentinelsStopTheUseOfThePool(t *testing.T) {
+	t.Parallel()
+	alarms, after := 0, 0
+	for seed := range uint64(10) {
+		w := newWorld(seed + 500)
+		set := DefaultSettings(3000)
+		set.Sentinels = .5
+		var queue []candidates.Candidate
+		for i := range 12 {
+			queue = append(queue, candidate(w, fmt.Sprintf("c%03d", i+1), base))
+		}
+		s := w.beginWith(t, set, queue...)
+		l := w.loop(s)
+		l.Observe = func(_ *State, e Event) {
+			if p, ok := e.Payload.(Closed); ok && p.AA != nil {
+				for name := range w.rates { // much worse from the end of the pilot on
+					w.rates[name] = func(c harness.Cell) float64 { return base(c) / 8 }
+				}
+			}
+		}
+		if err := l.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !s.Bank.Watch.Alarm {
+			continue
+		}
+		alarms++
+		for _, p := range s.Progress {
+			if p.Contest != nil && p.Contest.Stale {
+				after++
+			}
+		}
+		if got := account(w.replay(t)); got != account(s) {
+			t.Errorf("seed %d: a replay differs", seed)
+		}
+	}
+	if alarms < 7 || after < alarms {
+		t.Errorf("%d alarms in 10 campaigns whose model fell apart, %d comparisons without the pool", alarms, after)
+	}
+}
+
+func TestNoSentinelsUnlessAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3)
+	s := w.finish(t, w.begin(t, 900, candidate(w, "c001", lifted(.5)), candidate(w, "c002", base)))
+	for _, r := range s.Rounds {
+		for i, n := range r.Reveals {
+			cell := s.Started.Objective[i]
+			if n > 0 && r.Subject != SubjectGate && slices.ContainsFunc(r.Slots, func(sl harness.Slot) bool {
+				return sl.Cell == cell && sl.Wording != s.Find(r.Subject).Commit
+			}) {
+				t.Errorf("round %d runs the champion in %s, where the pool has reps left", r.N, cell)
+			}
 		}
 	}
 }

@@ -232,6 +232,16 @@ func (l *Loop) abandoned() bool {
 	return c != nil && undelivered(l.State, c)
 }
 
+// distinct turns a trial whose session was recorded before into no evidence: it
+// is a replay of that one, from a cache or a copied transcript.
+func (s *State) distinct(t harness.Trial) harness.Trial {
+	if first, ok := s.sessions[t.Session]; ok && t.Class == harness.Valid {
+		t.Class, t.Why = harness.Duplicate, "the session is that of trial "+first
+		t.Result.Outcome = harness.Invalid
+	}
+	return t
+}
+
 // settle records a trial. A session that was cancelled from outside is not
 // recorded: the slot is simply run again.
 func (l *Loop) settle(ctx context.Context, r ran) error {
@@ -241,5 +251,5 @@ func (l *Loop) settle(ctx context.Context, r ran) error {
 	if r.trial.Class == harness.Cancelled && ctx.Err() != nil {
 		return nil
 	}
-	return l.record(context.WithoutCancel(ctx), Recorded{r.trial})
+	return l.record(context.WithoutCancel(ctx), Recorded{l.State.distinct(r.trial)})
 }

@@ -29,6 +29,8 @@ type State struct {
 	// AA is what the pilot said about the instrument, nil before its end and
 	// where one rep a cell allows none.
 	AA *stats.AA
+	// Alarmed says that sentinels have found the model changed.
+	Alarmed bool
 	// GateContest is the gate's comparison, during it and afterwards.
 	GateContest *Contest
 	// StartedAt and ChangedAt are the times of the first and the last event.
@@ -38,6 +40,7 @@ type State struct {
 	finished   bool // a person ended the search
 	extra      int  // sessions added to the budget for the gate
 	transfered bool // the reserve scenarios have been run
+	lifted     int  // pauses lifted
 	open       bool // the last round is not closed yet
 	topUpDue   bool
 	stop       *harness.Trial // the trial whose class stops the campaign
@@ -45,6 +48,7 @@ type State struct {
 	slots      map[string]*slot
 	reps       map[string]int
 	attempts   map[string]*tries
+	sessions   map[string]string // trial by the agent's own session id
 }
 
 // Run is a recorded trial with what it was run for.
@@ -52,6 +56,7 @@ type Run struct {
 	harness.Trial
 	Subject string
 	Purpose Purpose
+	Window  int // counts from 1; a pause that is lifted begins the next
 }
 
 // Progress is one candidate's way through the campaign.
@@ -73,6 +78,9 @@ type Bank struct {
 	Pilot []stats.Count
 	Pool  [][]bool
 	Guard [][]bool
+	// Watch gathers what the sentinels show. After its alarm the pool, which may
+	// be of another model, is bet on no more.
+	Watch stats.Cusum
 }
 
 // Contest is a comparison under way: a candidate against the champion, or at
@@ -87,6 +95,7 @@ type Contest struct {
 	Revealed []int
 	Fresh    [][]bool // the champion's reps run for this contest
 	Banked   []int    // how many of those its bank already has
+	Stale    bool     // the pool is not bet on: the sentinels raised an alarm
 	Own      [][]bool // the candidate's reps
 	// GuardOwn and GuardBase are "no detour" outcomes by guard cell; the
 	// champion's begin with what was known before.
@@ -138,6 +147,7 @@ const earlyAttempts = 5
 func NewState() *State {
 	return &State{
 		Phase: Preflight, slots: make(map[string]*slot), reps: make(map[string]int), attempts: make(map[string]*tries),
+		sessions: make(map[string]string),
 	}
 }
 

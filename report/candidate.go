@@ -29,8 +29,54 @@ type Candidate struct {
 	Guards    []Cell               `json:"guards,omitempty"`
 	Cost      Cost                 `json:"cost"`
 	Invalid   []Invalid            `json:"invalid"`
-	Path      []loop.PathPoint     `json:"path"`
-	Diff      string               `json:"diff,omitempty"` // unified, of the Surface
+	// Simplify: it was kept for not being worse, and Tokens says what it saves.
+	Simplify bool             `json:"simplify,omitempty"`
+	Tokens   *Tokens          `json:"tokens,omitempty"`
+	Path     []loop.PathPoint `json:"path"`
+	Diff     string           `json:"diff,omitempty"` // unified, of the Surface
+}
+
+// Tokens is the mean of all tokens of a valid session under the two wordings, in
+// the cells both were run in.
+type Tokens struct {
+	Champion  float64 `json:"champion"`
+	Candidate float64 `json:"candidate"`
+}
+
+// tokensOf compares the two wordings cell by cell, so that a wording is not
+// called cheap for having been run in cheap cells.
+func tokensOf(s *loop.State, c *loop.Contest) *Tokens {
+	type sum struct{ n, tokens float64 }
+	sums := make(map[harness.Cell]*[2]sum)
+	for _, t := range s.Trials {
+		arm := 0
+		switch {
+		case t.Class != harness.Valid:
+			continue
+		case t.Spec.Slot.Wording == c.Wording:
+			arm = 1
+		case s.CandidateOf(t.Spec.Slot.Wording) != s.CandidateOf(c.Against):
+			continue
+		}
+		if sums[t.Spec.Slot.Cell] == nil {
+			sums[t.Spec.Slot.Cell] = new([2]sum)
+		}
+		sums[t.Spec.Slot.Cell][arm].n++
+		sums[t.Spec.Slot.Cell][arm].tokens += float64(t.Usage.Input + t.Usage.Output + t.Usage.CacheRead + t.Usage.CacheWrite)
+	}
+	out, cells := Tokens{}, 0.0
+	for _, cell := range s.Started.Objective {
+		if both := sums[cell]; both != nil && both[0].n > 0 && both[1].n > 0 {
+			out.Champion += both[0].tokens / both[0].n
+			out.Candidate += both[1].tokens / both[1].n
+			cells++
+		}
+	}
+	if cells == 0 {
+		return nil
+	}
+	out.Champion, out.Candidate = out.Champion/cells, out.Candidate/cells
+	return &out
 }
 
 // Texts is the Surface of one wording: its text by path in the plugin.
@@ -55,6 +101,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	if p.Contest != nil {
 		c.Cells, c.Guards = contestCells(s, p.Contest)
 		c.Path = p.Contest.Path
+		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
 	}
 	c.Cost = costOf(slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))
 	for _, inv := range invalidOf(s) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"loopd/harness"
 	"loopd/loop"
 	"loopd/stats"
 )
@@ -70,6 +71,43 @@ func transferOf(s *loop.State) []Cell {
 		out = append(out, Cell{
 			Name: c.String(), Champion: rate("start", of(s.Started.Start, c)), Candidate: rate("champion", of(s.Champion, c)),
 		})
+	}
+	return out
+}
+
+// Windows is the start's passes over the objective cells, window by window: the
+// one wording that every window may have measured.
+type Windows struct {
+	Rates []Rate `json:"rates"`
+	// P is the chance of so uneven windows, or more, when nothing changed between
+	// them.
+	P float64 `json:"p"`
+}
+
+func windowsOf(s *loop.State) *Windows {
+	last := 0
+	for _, t := range s.Trials {
+		last = max(last, t.Window)
+	}
+	if last < 2 {
+		return nil
+	}
+	cells, all := make([][]stats.Count, len(s.Started.Objective)), make([]stats.Count, last)
+	for i := range cells {
+		cells[i] = make([]stats.Count, last)
+	}
+	for _, t := range s.Trials {
+		i := slices.Index(s.Started.Objective, t.Spec.Slot.Cell)
+		if i < 0 || t.Class != harness.Valid || s.CandidateOf(t.Spec.Slot.Wording) != loop.SubjectStart {
+			continue
+		}
+		one := stats.Tally([]bool{t.Passed()})
+		cells[i][t.Window-1] = cells[i][t.Window-1].Add(one)
+		all[t.Window-1] = all[t.Window-1].Add(one)
+	}
+	out := &Windows{P: stats.CompareWindows(cells).P}
+	for i, c := range all {
+		out.Rates = append(out.Rates, rate(fmt.Sprintf("window %d", i+1), c))
 	}
 	return out
 }

@@ -79,3 +79,21 @@ func TestTenRepsSixRight(t *testing.T) { // case G9
 		t.Errorf("no rep: got %v, %q", r.Mean, rateText(r))
 	}
 }
+
+func TestWindowsAreCompared(t *testing.T) {
+	t.Parallel()
+	st := newStory(t)
+	st.begin()
+	if got := Build(st.state).Windows; got != nil {
+		t.Errorf("one window: got %+v", got)
+	}
+	st.add(loop.Paused{Reason: "window"}, loop.Resumed{})
+	st.contest("c001")
+	c := Build(st.state)
+	if c.Windows == nil || len(c.Windows.Rates) != 2 || c.Windows.Rates[0].N != 2 || c.Windows.Rates[1].N != 1 || c.Windows.P > 1 {
+		t.Fatalf("got %+v, want two valid reps of the start before the pause and one after", c.Windows)
+	}
+	if text := string(c.Markdown()); !strings.Contains(text, "window 2 0/1") {
+		t.Errorf("the page does not show the second window:\n%s", text)
+	}
+}

@@ -50,10 +50,11 @@ type Campaign struct {
 	Sessions   int          `json:"sessions"`
 	Budget     int          `json:"budget"`
 	Cost       Cost         `json:"cost"`
-	Cells      []Cell       `json:"cells"`    // every valid rep of start and champion
-	Gate       *Gate        `json:"gate"`     // nil when no gate was run
-	Transfer   []Cell       `json:"transfer"` // start and champion on the reserve scenarios; decides nothing
-	AA         *stats.AA    `json:"aa"`       // nil before the end of the pilot
+	Cells      []Cell       `json:"cells"`             // every valid rep of start and champion
+	Gate       *Gate        `json:"gate"`              // nil when no gate was run
+	Transfer   []Cell       `json:"transfer"`          // start and champion on the reserve scenarios; decides nothing
+	Windows    *Windows     `json:"windows,omitempty"` // nil while there is one
+	AA         *stats.AA    `json:"aa"`                // nil before the end of the pilot
 	Guards     []Rate       `json:"guards"`
 	Controls   []Rate       `json:"controls"` // beside the metric, never in it
 	// NotRun are scenarios outside the metric because they cannot be run here.
@@ -109,7 +110,9 @@ type Summary struct {
 	Reason    loop.Reason  `json:"reason,omitempty"`
 	Sessions  int          `json:"sessions"`
 	EValue    *float64     `json:"e_value"`
-	Ref       string       `json:"ref,omitempty"`
+	// ConcurrentE is of the stage with both arms fresh, nil without one.
+	ConcurrentE *float64 `json:"concurrent_e,omitempty"`
+	Ref         string   `json:"ref,omitempty"`
 }
 
 // Invalid counts trials of one class under one wording.
@@ -129,7 +132,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
 		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
-		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Transfer: transferOf(s),
+		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
 	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
@@ -155,6 +158,7 @@ func summary(p *loop.Progress) Summary {
 	}
 	if d := p.Decided; d != nil {
 		out.Verdict, out.Reason, out.Sessions, out.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
+		out.ConcurrentE = d.ConcurrentE
 	}
 	return out
 }
@@ -262,6 +266,9 @@ func warningsOf(s *loop.State) []string {
 	out := []string{}
 	if line := unequalArms(s); line != "" {
 		out = append(out, line)
+	}
+	if s.Alarmed {
+		out = append(out, "the sentinels found the model changed in the middle of the campaign: from then on the champion was measured fresh for each candidate")
 	}
 	if s.Started.Simulated {
 		out = append(out, "simulated: the model behind these numbers is a program")

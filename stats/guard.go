@@ -52,19 +52,27 @@ func (g Guard) Step(cand, base Count, extra int) (action GuardAction, chance flo
 		return GuardVeto, 1
 	}
 	chance = HarmProb(cand, base, g.Margin)
+	return g.At(chance, cand, base, extra), chance
+}
+
+// At returns the next action where the chance of a fall is known already. It is for who looks at the same counts
+// again and again; chance must be what HarmProb gives for them.
+func (g Guard) At(chance float64, cand, base Count, extra int) GuardAction {
 	switch {
+	case !cand.valid() || !base.valid():
+		return GuardVeto
 	case chance <= g.ClearAt:
-		return GuardClear, chance
+		return GuardClear
 	case chance >= g.VetoAt && cand.N >= g.VetoReps:
-		return GuardVeto, chance
+		return GuardVeto
 	case extra < g.MaxExtra && base.N < g.BaseReps:
-		return GuardAskBoth, chance
+		return GuardAskBoth
 	case extra < g.MaxExtra:
-		return GuardAsk, chance
+		return GuardAsk
 	case chance <= g.EndVeto:
-		return GuardClear, chance
+		return GuardClear
 	}
-	return GuardVeto, chance
+	return GuardVeto
 }
 
 // harmPoints is the size of the grid in HarmProb. It is part of the procedure whose error rates were measured.

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -26,57 +27,59 @@ func TestIntervals(t *testing.T) {
 	t.Parallel()
 	methods := map[string]func(Count, float64) Interval{"wilson": Wilson, "exact": ClopperPearson, "jeffreys": Jeffreys}
 	for _, c := range []struct {
+		oracle  int
 		method  string
 		count   Count
 		low, up float64
 	}{
-		{"wilson", Count{81, 263}, .255288519878, .366209576983},
-		{"wilson", Count{15, 148}, .0623863995307, .160487241723},
-		{"wilson", Count{0, 20}, 0, .161125158053},
-		{"wilson", Count{1, 29}, .00611321429276, .171755218793},
-		{"wilson", Count{5, 8}, .305742394603, .863155714176},
-		{"wilson", Count{0, 8}, 0, .324407564884},
-		{"wilson", Count{8, 8}, 1 - .324407564884, 1},
-		{"exact", Count{81, 263}, .252736745585, .367621922601},
-		{"exact", Count{15, 148}, .0578440100834, .161650490349},
-		{"exact", Count{0, 20}, 0, .168433470983},
-		{"exact", Count{20, 20}, 1 - .168433470983, 1},
-		{"exact", Count{1, 29}, .00087264688358, .177644295489},
-		{"exact", Count{5, 8}, .244863216367, .914766585863},
-		{"exact", Count{0, 8}, 0, .369416647553},
-		{"jeffreys", Count{5, 8}, .29482344628, .880960819846},
-		{"jeffreys", Count{0, 8}, 5.94903028944e-05, .262217248717},
+		{1, "wilson", Count{81, 263}, .255288519878, .366209576983},
+		{2, "wilson", Count{15, 148}, .0623863995307, .160487241723},
+		{3, "wilson", Count{0, 20}, 0, .161125158053},
+		{4, "wilson", Count{1, 29}, .00611321429276, .171755218793},
+		{5, "wilson", Count{5, 8}, .305742394603, .863155714176},
+		{5, "wilson", Count{0, 8}, 0, .324407564884},
+		{5, "wilson", Count{8, 8}, 1 - .324407564884, 1},
+		{6, "exact", Count{81, 263}, .252736745585, .367621922601},
+		{7, "exact", Count{15, 148}, .0578440100834, .161650490349},
+		{8, "exact", Count{0, 20}, 0, .168433470983},
+		{8, "exact", Count{20, 20}, 1 - .168433470983, 1},
+		{8, "exact", Count{1, 29}, .00087264688358, .177644295489},
+		{9, "exact", Count{5, 8}, .244863216367, .914766585863},
+		{9, "exact", Count{0, 8}, 0, .369416647553},
+		{10, "jeffreys", Count{5, 8}, .29482344628, .880960819846},
+		{10, "jeffreys", Count{0, 8}, 5.94903028944e-05, .262217248717},
 	} {
 		got := methods[c.method](c.count, .95)
-		near(t, c.method+" low", got.Low, c.low, 1e-11)
-		near(t, c.method+" high", got.High, c.up, 1e-11)
+		near(t, fmt.Sprintf("%d %s low", c.oracle, c.method), got.Low, c.low, 1e-11)
+		near(t, fmt.Sprintf("%d %s high", c.oracle, c.method), got.High, c.up, 1e-11)
 	}
 }
 
 func TestBetaAgainstR(t *testing.T) {
 	t.Parallel()
-	near(t, "qbeta(.5, 5.5, 3.5)", betaQuantile(.5, 5.5, 3.5), .619677223049, 1e-11)
-	near(t, "the quantile of pbeta(.3, 2, 5)", betaQuantile(.579825, 2, 5), .3, 1e-12)
-	near(t, "qbeta(.05, 1, 20)", betaQuantile(.05, 1, 20), .00256137877653, 1e-13)
+	near(t, "10 qbeta(.5, 5.5, 3.5)", betaQuantile(.5, 5.5, 3.5), .619677223049, 1e-11)
+	near(t, "10 the quantile of pbeta(.3, 2, 5)", betaQuantile(.579825, 2, 5), .3, 1e-12)
+	near(t, "10 qbeta(.05, 1, 20)", betaQuantile(.05, 1, 20), .00256137877653, 1e-13)
 }
 
 func TestNewcombe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
+		oracle  int
 		a, b    Count
 		low, up float64
 	}{
-		{Count{56, 70}, Count{48, 80}, .0524314724, .3338726541},
-		{Count{9, 10}, Count{3, 10}, .1705227239, .8090179735},
-		{Count{6, 7}, Count{2, 7}, .0582279275, .8062496375},
-		{Count{5, 56}, Count{0, 29}, -.0381371479, .1925600139},
-		{Count{0, 10}, Count{0, 20}, -.1611251581, .2775327999},
-		{Count{10, 10}, Count{0, 20}, .6790860371, 1},
-		{Count{10, 10}, Count{0, 10}, .6075093504, 1},
+		{11, Count{56, 70}, Count{48, 80}, .0524314724, .3338726541},
+		{12, Count{9, 10}, Count{3, 10}, .1705227239, .8090179735},
+		{13, Count{6, 7}, Count{2, 7}, .0582279275, .8062496375},
+		{14, Count{5, 56}, Count{0, 29}, -.0381371479, .1925600139},
+		{15, Count{0, 10}, Count{0, 20}, -.1611251581, .2775327999},
+		{15, Count{10, 10}, Count{0, 20}, .6790860371, 1},
+		{15, Count{10, 10}, Count{0, 10}, .6075093504, 1},
 	} {
 		got := Newcombe(c.a, c.b, .95)
-		near(t, "newcombe low", got.Low, c.low, 1e-9)
-		near(t, "newcombe high", got.High, c.up, 1e-9)
+		near(t, fmt.Sprintf("%d newcombe low", c.oracle), got.Low, c.low, 1e-9)
+		near(t, fmt.Sprintf("%d newcombe high", c.oracle), got.High, c.up, 1e-9)
 	}
 }
 

@@ -88,6 +88,14 @@ type env struct {
 	drain   <-chan struct{}
 }
 
+// path is a path of the command line, seen from the working directory.
+func (e env) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(e.dir, name)
+}
+
 // getenv looks a variable up in the environment given.
 func (e env) getenv(name string) string {
 	for _, kv := range e.environ {

@@ -4,25 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"loopd/internal/campaign"
+	"loopd/loop"
 )
 
 func newVerify(e env) *cobra.Command {
-	var asJSON bool
+	var asJSON, deep bool
+	var file string
 	cmd := &cobra.Command{
 		Use: "verify", Short: "check ledger, seal, branches and projections", Args: noArgs,
-		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runVerify(cmd.Context(), e, asJSON) },
+		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it; with --export the same is done to an exported file,\nwithout the ledger it came from.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file != "" {
+				return verifyExport(e, file, asJSON)
+			}
+			return runVerify(cmd.Context(), e, deep, asJSON)
+		},
 	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "derive every bet, e-value and verdict again")
+	cmd.Flags().StringVar(&file, "export", "", "check this file, written by loopd export, instead")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
-func runVerify(ctx context.Context, e env, asJSON bool) error {
+func runVerify(ctx context.Context, e env, deep, asJSON bool) error {
 	l, err := loadConfig(e)
 	if err != nil {
 		return err
@@ -35,7 +46,7 @@ func runVerify(ctx context.Context, e env, asJSON bool) error {
 	if drifted, ok := errors.AsType[*campaign.NotSealedError](sealErr); sealErr != nil && (!ok || drifted.Drift == nil) {
 		return sealErr
 	}
-	found, err := campaign.Check(ctx, campaign.Options{Home: home, Plugin: l.Config.Plugin, Sealed: sealed, Now: time.Now, Log: logger(e)})
+	found, err := campaign.Check(ctx, campaign.Options{Home: home, Plugin: l.Config.Plugin, Sealed: sealed, Now: time.Now, Log: logger(e)}, deep)
 	if err != nil {
 		return errors.Join(sealErr, err)
 	}
@@ -44,12 +55,60 @@ func runVerify(ctx context.Context, e env, asJSON bool) error {
 	} else {
 		err = printFound(e, found)
 	}
-	return errors.Join(err, sealErr)
+	return errors.Join(err, sealErr, wrongIn(found.Audits...))
+}
+
+// wrongIn turns what a deep check found into an error.
+func wrongIn(audits ...loop.Audit) error {
+	var lines []string
+	for _, a := range audits {
+		for _, w := range a.Wrong {
+			lines = append(lines, "campaign "+a.Campaign+": "+w)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return &codedError{exitFailed, errors.New(strings.Join(lines, "\n")), ""}
+}
+
+// verifyExport checks a file someone else may have sent.
+func verifyExport(e env, file string, asJSON bool) error {
+	f, err := os.Open(e.path(file))
+	if err != nil {
+		return &codedError{exitUsage, err, "loopd export"}
+	}
+	defer f.Close()
+	found, err := campaign.CheckExport(f)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(e.stdout, found)
+	} else {
+		fmt.Fprintf(e.stdout, "export: %d events, every hash right; %d withheld\n", found.Events, found.Withheld)
+		err = printAudit(e, found.Audit)
+	}
+	if !found.SameChecks {
+		fmt.Fprintln(e.stderr, "loopd: the export was written by another version of the measuring code, which may decide otherwise")
+	}
+	return errors.Join(err, wrongIn(found.Audit))
+}
+
+func printAudit(e env, a loop.Audit) error {
+	_, err := fmt.Fprintf(e.stdout, "campaign %s: %d rounds and %d verdicts derived again from %d trials, %d differ; each round was planned before its sessions\n",
+		a.Campaign, a.Rounds, a.Verdicts, a.Trials, len(a.Wrong))
+	return err
 }
 
 func printFound(e env, f campaign.Found) error {
 	fmt.Fprintf(e.stdout, "ledger: %d events, every hash right\n", f.Events)
 	fmt.Fprintf(e.stdout, "campaigns: %d, %d trials\n", f.Campaigns, f.Trials)
+	for _, a := range f.Audits {
+		if err := printAudit(e, a); err != nil {
+			return err
+		}
+	}
 	if f.Seal != "" {
 		fmt.Fprintf(e.stdout, "seal: %s holds\n", f.Seal)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loopd/internal/ledger"
+	"loopd/loop"
 )
 
 // Found is what a check of a state directory found and mended.
@@ -16,12 +17,17 @@ type Found struct {
 	Trials    int      `json:"trials"`
 	Seal      string   `json:"seal,omitempty"`
 	Mended    []string `json:"mended"` // projections made again
+	// Audits are set by a deep check: every campaign derived again.
+	Audits []loop.Audit `json:"audits,omitempty"`
 }
 
 // Check recomputes every hash of the ledger, replays it, compares every
 // projection with it, and mends what can be mended. Damage to the ledger is an
 // error naming the first bad event.
-func Check(ctx context.Context, o Options) (Found, error) {
+//
+// A deep check derives every bet, e-value and verdict of every campaign again
+// from the events before it, too.
+func Check(ctx context.Context, o Options, deep bool) (Found, error) {
 	f := Found{Mended: []string{}}
 	l, err := ledger.OpenReadOnly(o.Home.Dir)
 	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
@@ -37,6 +43,9 @@ func Check(ctx context.Context, o Options) (Found, error) {
 			break
 		}
 		f.Events = entry.Seq
+	}
+	if deep && err == nil {
+		f.Audits, err = Audits(ctx, l)
 	}
 	if err := errors.Join(err, l.Close()); err != nil {
 		return f, err

@@ -230,7 +230,7 @@ func TestCheckSaysWhatItMended(t *testing.T) {
 	n.close(c)
 	lost := filepath.Join(n.home.Report(s.Started.Campaign), "campaign.md")
 	removeAll(t, lost, n.home.Repo())
-	found, err := Check(t.Context(), n.options())
+	found, err := Check(t.Context(), n.options(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,13 +240,13 @@ func TestCheckSaysWhatItMended(t *testing.T) {
 	if diff := cmp.Diff(want, found); diff != "" || found.Events == 0 {
 		t.Errorf("%d events: %s", found.Events, diff)
 	}
-	if found, err = Check(t.Context(), n.options()); err != nil || len(found.Mended) > 0 {
+	if found, err = Check(t.Context(), n.options(), false); err != nil || len(found.Mended) > 0 {
 		t.Errorf("second check: got %+v, %v", found, err)
 	}
 	before := n.following(s)
 	blind := n.options()
 	blind.Sealed = Sealed{}
-	if _, err := Check(t.Context(), blind); err != nil {
+	if _, err := Check(t.Context(), blind, false); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(before, n.following(s)); diff != "" {

@@ -57,7 +57,15 @@ type Record struct {
 type Entry struct {
 	Record
 	Seq  int64
+	Prev string // hash of the event before
 	Hash string
+}
+
+// Digest computes the hash from the other fields, for an entry that has left
+// its ledger.
+func (e Entry) Digest() string {
+	r := row{seq: e.Seq, time: e.Time.UTC().Format(time.RFC3339Nano), kind: e.Kind, payload: string(e.Payload), prev: e.Prev}
+	return r.digest()
 }
 
 // Ledger is an open ledger. Its methods may be called from several goroutines.

@@ -83,7 +83,7 @@ func (r *row) entry() (Entry, error) {
 		return Entry{}, &DamageError{Seq: r.seq, What: fmt.Sprintf("time %q is not one", r.time)}
 	}
 	record := Record{Time: when.UTC(), Kind: r.kind, Payload: json.RawMessage(r.payload)}
-	return Entry{Record: record, Seq: r.seq, Hash: r.hash}, nil
+	return Entry{Record: record, Seq: r.seq, Prev: r.prev, Hash: r.hash}, nil
 }
 
 func insert(ctx context.Context, tx *sql.Tx, r row) error {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"loopd/internal/atomicfile"
+	"loopd/internal/campaign"
+	"loopd/internal/ledger"
+)
+
+func newExport(e env) *cobra.Command {
+	var out, state string
+	cmd := &cobra.Command{
+		Use: "export [CAMPAIGN]", Short: "a campaign's events, for a stranger to recompute",
+		Long: "  loopd export > campaign.jsonl\n\nPrints every event of a campaign, the newest unless one is named, as JSON lines\nwith their hashes. \"loopd verify --export FILE\" derives every bet, e-value and\nverdict from them again, anywhere. No task text is in it, and wording that\nrepeats one is withheld.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError(cmd.CommandPath()+" --help", "%s takes one campaign at most, got %d", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := ""
+			if len(args) == 1 {
+				id = args[0]
+			}
+			return runExport(cmd.Context(), e, state, id, out)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	return cmd
+}
+
+func runExport(ctx context.Context, e env, state, id, out string) error {
+	r, err := openReview(ctx, e, state)
+	if err != nil {
+		return err
+	}
+	s, err := r.current()
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = s.Started.Campaign
+	}
+	l, err := ledger.OpenReadOnly(r.home.Dir)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	var text bytes.Buffer
+	if err := campaign.Export(ctx, l, id, &text); err != nil {
+		if _, unknown := errors.AsType[*campaign.NoCampaignError](err); unknown {
+			return usageError("loopd export", "export: %w", err)
+		}
+		return err
+	}
+	if out != "" {
+		return atomicfile.WriteFile(e.path(out), text.Bytes(), 0o600)
+	}
+	_, err = e.stdout.Write(text.Bytes())
+	return err
+}

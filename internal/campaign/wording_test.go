@@ -1,0 +1,38 @@
+package campaign
+
+import (
+	"strings"
+	"testing"
+
+	"loopd/harness"
+)
+
+// What a wording expects of its hook follows from the kind of note.
+func TestWordingOfLeavesAComputedNoteOpen(t *testing.T) {
+	t.Parallel()
+	tree := harness.Tree{
+		"hooks/words.md":         {Data: []byte("[tide] Look first.\n")},
+		"skills/find/SKILL.md":   {Data: []byte("---\nname: find\ndescription: Finds it.\n---\nBody.\n")},
+		"skills/find/extra/x.md": {Data: []byte("x")},
+	}
+	for name, c := range map[string]struct {
+		note harness.Note
+		want string // the note, or a piece of the error
+		ok   bool
+	}{
+		"file":          {harness.Note{Kind: harness.NoteFile, File: "hooks/words.md"}, "[tide] Look first.", true},
+		"file missing":  {harness.Note{Kind: harness.NoteFile, File: "hooks/none.md"}, "no note hooks/none.md", false},
+		"computed":      {harness.Note{Kind: harness.NoteComputed}, "", true},
+		"computed from": {harness.Note{Kind: harness.NoteComputed, File: "hooks/words.md"}, "", true},
+		"from nothing":  {harness.Note{Kind: harness.NoteComputed, File: "hooks/none.md"}, "no note hooks/none.md", false},
+		"none":          {harness.Note{Kind: harness.NoteNone}, "", true},
+	} {
+		w, err := WordingOf(tree, c.note)
+		if !c.ok && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+		if c.ok && (err != nil || w.Note != c.want || len(w.Descriptions) != 1 || w.Descriptions[0] != "Finds it.") {
+			t.Errorf("%s: got %+v, %v, want the note %q", name, w, err, c.want)
+		}
+	}
+}

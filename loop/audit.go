@@ -1,0 +1,135 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Audit is what came of deriving a campaign's record a second time.
+type Audit struct {
+	Campaign string `json:"campaign"`
+	Trials   int    `json:"trials"`
+	Rounds   int    `json:"rounds"`   // planned, with their bets and coins
+	Closed   int    `json:"closed"`   // with what they added to the evidence
+	Verdicts int    `json:"verdicts"` // of candidates, and the end
+	// ByHand counts what a person did or a check outside the record decided, such
+	// as a lint or the end by a new seal.
+	ByHand int `json:"by_hand"`
+	// Wrong lists the events that do not follow from the ones before.
+	Wrong []string `json:"wrong"`
+}
+
+// Auditor derives a campaign's record a second time, event by event: every bet,
+// coin, e-value and verdict follows from the events before it, or is named as
+// wrong. That a bet was recorded before its sessions is part of it: a trial
+// whose slot no round has planned cannot be applied.
+type Auditor struct {
+	State *State
+	Audit Audit
+}
+
+// NewAuditor begins before the first event of a campaign.
+func NewAuditor() *Auditor { return &Auditor{State: NewState(), Audit: Audit{Wrong: []string{}}} }
+
+// Event compares one recorded event with what follows from the ones before it,
+// then applies it. name says which event it is in a finding. The error is of an
+// event that cannot follow at all.
+func (a *Auditor) Event(name string, e Event) error {
+	if why := a.compare(e.Payload); why != "" {
+		a.Audit.Wrong = append(a.Audit.Wrong, fmt.Sprintf("%s (%s): %s", name, e.Payload.Kind(), why))
+	}
+	if err := a.State.Apply(e); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	a.Audit.Campaign, a.Audit.Trials = a.State.Started.Campaign, a.State.Sessions()
+	return nil
+}
+
+// compare counts the event and says what is wrong with it, if anything.
+func (a *Auditor) compare(p Payload) string {
+	switch p := p.(type) {
+	case Planned:
+		a.Audit.Rounds++
+		return a.derived(p)
+	case Closed:
+		a.Audit.Closed++
+		return a.derived(p)
+	case Unparked:
+		return a.derived(p)
+	case Committed:
+		return a.committed(p)
+	case Decided:
+		if p.Reason == ByLint {
+			a.Audit.ByHand++
+			return a.queued(p.Candidate)
+		}
+		a.Audit.Verdicts++
+		return a.derived(p)
+	case Ended:
+		if len(Next(a.State).Append) == 0 && p.Outcome != Promoted {
+			a.Audit.ByHand++
+			return ""
+		}
+		a.Audit.Verdicts++
+		return a.derived(p)
+	case Finished, Extended:
+		a.Audit.ByHand++
+	}
+	return ""
+}
+
+// derived compares an event with the one that follows from the state.
+func (a *Auditor) derived(p Payload) string {
+	next := Next(a.State).Append
+	if len(next) != 1 {
+		return "nothing of the kind follows from the events before it"
+	}
+	want, err := json.Marshal(next[0])
+	if err != nil {
+		return err.Error()
+	}
+	got, err := json.Marshal(p)
+	if err != nil {
+		return err.Error()
+	}
+	if next[0].Kind() != p.Kind() {
+		return fmt.Sprintf("%s follows from the events before it", next[0].Kind())
+	}
+	if !bytes.Equal(want, got) {
+		return "differs from what follows from the events before it: " + firstDifference(want, got)
+	}
+	return ""
+}
+
+// committed looks at whose turn it was and what the wording was laid on.
+func (a *Auditor) committed(p Committed) string {
+	if p.Parent != a.State.Champion {
+		return "not laid on the champion"
+	}
+	if p.Candidate == SubjectTwin {
+		if !Next(a.State).Twin {
+			return "no A/A pilot is due"
+		}
+		return ""
+	}
+	return a.queued(p.Candidate)
+}
+
+func (a *Auditor) queued(id string) string {
+	next := Next(a.State).Prepare
+	if next == nil || next.ID != id {
+		return "it was not this candidate's turn"
+	}
+	return ""
+}
+
+// firstDifference shows both texts around the first byte in which they differ.
+func firstDifference(want, got []byte) string {
+	i := 0
+	for i < min(len(want), len(got)) && want[i] == got[i] {
+		i++
+	}
+	around := func(text []byte) []byte { return text[max(0, min(i-20, len(text))):min(len(text), i+30)] }
+	return fmt.Sprintf("want …%s…, recorded …%s…", around(want), around(got))
+}
