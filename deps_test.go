@@ -17,6 +17,8 @@ import (
 const order = `
 internal/atomicfile internal/redact
 < stats
+< stats/rival
+< stats/sim
 < harness
 < harness/transcript harness/codegraph
 < harness/unprompted harness/trace harness/repostate
@@ -29,7 +31,7 @@ internal/atomicfile internal/redact
 < internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/simmodel internal/standin
 < internal/trial
 < internal/campaign
-< internal/config internal/control internal/doctor internal/rehearsal internal/web
+< internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web
 < cmd/loopd
 `
 
@@ -62,7 +64,7 @@ github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
-github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign scenarios fixtures plugins
+github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign scenarios fixtures plugins cmd/loopd
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *

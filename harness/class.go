@@ -67,7 +67,7 @@ type Fate string
 const (
 	FateCount Fate = "count" // it is evidence
 	FateRetry Fate = "retry" // run the slot again, up to the cap
-	FatePause Fate = "pause" // wait for a limit to lift; not charged to retries
+	FatePause Fate = "pause" // wait for a limit to lift or for room on the disk; not charged to retries
 	FateHalt  Fate = "halt"  // a person must act
 )
 
@@ -76,12 +76,24 @@ func (c Class) Fate() Fate {
 	switch c {
 	case Valid:
 		return FateCount
-	case RateLimit, UsageLimit:
+	case RateLimit, UsageLimit, Disk:
 		return FatePause
 	case Auth, Billing, ModelGone, Startup, StalePlugin, VersionDrift, DriftedSeal:
 		return FateHalt
 	default:
 		return FateRetry
+	}
+}
+
+// Lifts reports whether a halt for this class is over once a person has put
+// right what is outside the measurement: a login, a bill, a model's name, an
+// agent that does not start. What measures is the same afterwards.
+func (c Class) Lifts() bool {
+	switch c {
+	case Auth, Billing, ModelGone, Startup:
+		return true
+	default:
+		return false
 	}
 }
 

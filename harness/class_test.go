@@ -12,8 +12,11 @@ func TestEveryClassHasOneFate(t *testing.T) {
 		if (c.Fate() == FateCount) != (c == Valid) {
 			t.Errorf("%s has the fate %s: only valid counts", c, c.Fate())
 		}
+		if c.Lifts() && c.Fate() != FateHalt {
+			t.Errorf("%s lifts and does not halt", c)
+		}
 	}
-	for class, want := range map[Class]Fate{RateLimit: FatePause, UsageLimit: FatePause, Auth: FateHalt, DriftedSeal: FateHalt, Overloaded: FateRetry, Hang: FateRetry} {
+	for class, want := range map[Class]Fate{RateLimit: FatePause, UsageLimit: FatePause, Disk: FatePause, Auth: FateHalt, DriftedSeal: FateHalt, Overloaded: FateRetry, Hang: FateRetry} {
 		if got := class.Fate(); got != want {
 			t.Errorf("%s: fate %s, want %s", class, got, want)
 		}

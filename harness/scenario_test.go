@@ -110,7 +110,7 @@ func suiteFS() fstest.MapFS {
 		"fixtures/shop/bin/run":     {Data: []byte("#!/bin/sh\n"), Mode: 0o755},
 		"rubric.md":                 file("judge"),
 		"checker.yaml":              file("plugin: p\nrecords: {dir: docs/adr, file: '*.md'}\nconsult: [{skill: 'p:*'}]\ncitation: {prefix: ADR, digits: 4, max_live: 2}\n"),
-		"launch.yaml":               file("tiers: [{name: small, model: m-1}, {name: big, model: m-2}]\nmax_turns: 3\nclocks: {startup: 1s, idle: 2s, total: 3s, grace: 1s}\n"),
+		"launch.yaml":               file("tiers: [{name: small, model: m-1}, {name: big, model: m-2}]\nmax_turns: 3\nnote: {kind: computed}\nclocks: {startup: 1s, idle: 2s, total: 3s, grace: 1s}\n"),
 	}
 }
 
@@ -131,6 +131,11 @@ func TestParseSuite(t *testing.T) {
 	}
 }
 
+// launch is a launch profile with that note.
+func launch(note string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte("tiers: [{name: small, model: m-1}]\nnote: " + note + "\n"), Mode: 0o644}
+}
+
 func TestParseSuiteNamesTheDamage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path string
@@ -140,6 +145,12 @@ func TestParseSuiteNamesTheDamage(t *testing.T) {
 		"no rubric":    {"rubric.md", nil, "rubric.md"},
 		"no checker":   {"checker.yaml", nil, "checker.yaml"},
 		"unknown key":  {"launch.yaml", &fstest.MapFile{Data: []byte("tiers: []\nturns: 3\n")}, "launch.yaml"},
+		"note unknown": {"launch.yaml", launch("{kind: spoken}"), `note: kind: "spoken"`},
+		"note missing": {"launch.yaml", launch("{}"), "note: kind"},
+		"note no file": {"launch.yaml", launch("{kind: file}"), "note: file: missing"},
+		"file no note": {"launch.yaml", launch("{kind: none, file: hooks/n.md}"), "note: file: given"},
+		"note outside": {"launch.yaml", launch("{kind: computed, file: ../n.md}"), "not a path below"},
+		"no envelope":  {"launch.yaml", launch("{kind: computed, envelope: xml}"), "note: envelope"},
 		"no objective": {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "objective", "reserve", 1))}, "no objective cell"},
 		"no fixture":   {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "shop", "shed", 1))}, "fixtures/shed"},
 		"wrong name":   {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "id: S1", "id: S2", 1))}, "S2"},

@@ -82,7 +82,10 @@ type NoteKind string
 // The kinds of hook note.
 const (
 	NoteNone NoteKind = "none"
+	// NoteFile: the text of a file of the plugin's.
 	NoteFile NoteKind = "file"
+	// NoteComputed: whatever the hook prints in a fresh copy of the project.
+	NoteComputed NoteKind = "computed"
 )
 
 // Envelope is how the hook hands over its text.
@@ -96,9 +99,27 @@ const (
 
 // Note describes the SessionStart hook of the plugin.
 type Note struct {
-	Kind     NoteKind `yaml:"kind"`
-	File     string   `yaml:"file,omitempty"` // below the plugin
+	Kind NoteKind `yaml:"kind"`
+	// File is the note's text, below the plugin. A computed note may name the
+	// file whose wording goes into it.
+	File     string   `yaml:"file,omitempty"`
 	Envelope Envelope `yaml:"envelope,omitempty"`
+}
+
+func (n Note) validate() error {
+	switch {
+	case !slices.Contains([]NoteKind{NoteNone, NoteFile, NoteComputed}, n.Kind):
+		return fmt.Errorf("kind: %q is none of none, file, computed", n.Kind)
+	case n.Kind == NoteFile && n.File == "":
+		return errors.New("file: missing, and the kind is file")
+	case n.Kind == NoteNone && n.File != "":
+		return errors.New("file: given, and the kind is none")
+	case n.File != "" && !fs.ValidPath(n.File):
+		return fmt.Errorf("file: %q is not a path below the plugin", n.File)
+	case !slices.Contains([]Envelope{"", EnvelopeJSON, EnvelopeText}, n.Envelope):
+		return fmt.Errorf("envelope: %q is neither json nor text", n.Envelope)
+	}
+	return nil
 }
 
 // Clocks bound a session from outside.
@@ -201,6 +222,9 @@ func (s Suite) validate() error {
 		if _, ok := s.Fixtures[sc.Fixture]; !ok {
 			errs = append(errs, fmt.Errorf("scenarios/%s.md: fixture: no directory fixtures/%s", sc.ID, sc.Fixture))
 		}
+	}
+	if err := s.Launch.Note.validate(); err != nil {
+		errs = append(errs, fmt.Errorf("launch.yaml: note: %w", err))
 	}
 	if len(s.Launch.Env) > 16 {
 		errs = append(errs, fmt.Errorf("launch.yaml: env: %d names, at most 16", len(s.Launch.Env)))

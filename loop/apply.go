@@ -46,7 +46,10 @@ func (s *State) apply(e Event) error {
 	case Paused:
 		s.Paused, s.stop = &p, nil
 	case Resumed:
-		s.Paused = nil
+		if s.Halted != nil && !s.Halted.Class.Lifts() {
+			return fmt.Errorf("apply %s: the halt does not lift: %s", p.Kind(), s.Halted.Reason)
+		}
+		s.Paused, s.Halted = nil, nil
 		s.lifted++
 	case Halted:
 		s.Halted, s.stop, s.leaked = &p, nil, nil
@@ -191,7 +194,7 @@ func (s *State) applyRecorded(p Recorded) error {
 	if s.impossible(t) {
 		s.leaked = &t
 	}
-	if fate != harness.FatePause {
+	if fate != harness.FatePause && !t.Class.Lifts() {
 		sl.attempts++
 	}
 	sl.valid = t.Class == harness.Valid

@@ -132,12 +132,13 @@ type Paused struct {
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// Resumed ends a pause.
+// Resumed ends a pause, or a halt that lifts.
 type Resumed struct{}
 
 // Halted stops the campaign until a person acts.
 type Halted struct {
 	Reason string         `json:"reason"`
+	Class  harness.Class  `json:"class,omitempty"` // of the trial that halted it
 	Deltas []frozen.Delta `json:"deltas,omitempty"`
 }
 

@@ -73,12 +73,12 @@ func stopStep(t *harness.Trial) Step {
 	}
 	if t.Class == harness.DriftedSeal {
 		// Verified once more, so that the halt names every path with both digests.
-		return verdictStep(Halted{Reason: reason})
+		return verdictStep(Halted{Reason: reason, Class: t.Class})
 	}
 	if t.Class.Fate() == harness.FatePause {
 		return appendStep(Paused{Reason: reason})
 	}
-	return appendStep(Halted{Reason: reason})
+	return appendStep(Halted{Reason: reason, Class: t.Class})
 }
 
 func nextInRound(s *State, r Round) Step {

@@ -72,14 +72,14 @@ type Bets struct {
 // lowers others by as much gains nothing on average. Bets sized cell by cell would call such a swap progress.
 func PlaceBets(cells []Cell, cfg Config) Bets {
 	bets := Bets{Cells: make([]CellBet, len(cells))}
-	bets.Warnings = doubts(cells, cfg)
-	if len(bets.Warnings) > 0 {
+	k, why := doubts(cells, cfg)
+	if bets.Warnings = why; len(why) > 0 {
 		return bets
 	}
-	guess := guesses(cells, cfg)
+	guess := guesses(cells, k, cfg)
 	allocate(bets.Cells, guess, cells, cfg)
 	v := center(bets.Cells, guess, cfg.D0)
-	wish := mul(float64(len(cells)), max(expectedShift(cells, cfg), cfg.MinShift)) / v
+	wish := mul(float64(len(cells)), max(expectedShift(cells, k, cfg), cfg.MinShift)) / v
 	bets.Lambda = min(wish, mul(cfg.BetCap, largestLambda(bets.Cells)))
 	return bets
 }
@@ -87,8 +87,7 @@ func PlaceBets(cells []Cell, cfg Config) Bets {
 // guess is the plug-in for one cell: its multiplier and the two rates as far as they are known.
 type guess struct{ k, p, q float64 }
 
-func guesses(cells []Cell, cfg Config) []guess {
-	k, _ := multipliers(cells)
+func guesses(cells []Cell, k []float64, cfg Config) []guess {
 	out := make([]guess, len(cells))
 	for i, c := range cells {
 		p := shrunk(c.Base)
@@ -103,11 +102,15 @@ func shrunk(c Count) float64 { return (float64(c.Pass) + .5) / (float64(c.N) + 1
 
 // allocate fills in K, Pi and A.
 func allocate(bets []CellBet, guess []guess, cells []Cell, cfg Config) {
-	sigmaQ, sigmaP := make([]float64, len(guess)), make([]float64, len(guess))
+	// One allocation for all four: a simulation places many millions of bets.
+	n := len(guess)
+	buffer := make([]float64, 4*n)
+	sigmaQ, sigmaP, pi, a := buffer[:n], buffer[n:2*n], buffer[2*n:3*n], buffer[3*n:]
 	for i, g := range guess {
 		sigmaQ[i], sigmaP[i] = mul(g.k, spread(g.q)), mul(g.k, spread(g.p))
 	}
-	pi, a := Waterfill(sigmaQ, cfg.R, cfg.Floor), Waterfill(sigmaP, cfg.R, cfg.Floor)
+	fill(pi, sigmaQ, cfg.R, cfg.Floor)
+	fill(a, sigmaP, cfg.R, cfg.Floor)
 	for i, g := range guess {
 		if g.k > 0 && cells[i].PoolLeft > 0 {
 			a[i] = 1
@@ -144,8 +147,7 @@ func center(bets []CellBet, guess []guess, d0 float64) (v float64) {
 }
 
 // expectedShift is the posterior mean of the rise over D0. Before the first rep it is the prior's.
-func expectedShift(cells []Cell, cfg Config) float64 {
-	k, _ := multipliers(cells)
+func expectedShift(cells []Cell, k []float64, cfg Config) float64 {
 	reps := 0
 	for i, c := range cells {
 		if k[i] > 0 {
@@ -203,13 +205,13 @@ func multipliers(cells []Cell) ([]float64, bool) {
 	return k, true
 }
 
-// doubts lists what makes it impossible to say anything from these cells.
-func doubts(cells []Cell, cfg Config) []string {
-	var out []string
+// doubts lists what makes it impossible to say anything from these cells, and returns their multipliers.
+func doubts(cells []Cell, cfg Config) (k []float64, out []string) {
 	if !cfg.valid() {
 		out = append(out, "a constant of the e-process is out of range")
 	}
-	if _, ok := multipliers(cells); !ok {
+	k, ok := multipliers(cells)
+	if !ok {
 		out = append(out, "the weights of the cells are no shares")
 	}
 	for i, c := range cells {
@@ -219,7 +221,7 @@ func doubts(cells []Cell, cfg Config) []string {
 			out = append(out, fmt.Sprintf("cell %d: the full count lacks reps that are visible", i))
 		}
 	}
-	return out
+	return k, out
 }
 
 func (cfg Config) valid() bool {

@@ -21,10 +21,10 @@ const harmLevel = .975
 
 // Assess looks at a candidate with the full counts of the champion.
 func Assess(cells []Cell, cfg Config) Assessment {
-	if w := doubts(cells, cfg); len(w) > 0 {
-		return Assessment{PGain: 1, Warnings: w}
+	k, why := doubts(cells, cfg)
+	if len(why) > 0 {
+		return Assessment{PGain: 1, Warnings: why}
 	}
-	k, _ := multipliers(cells)
 	m, sd := shift(cells, k, func(c Cell) Count { return c.Full })
 	return Assessment{
 		Mean:  m,

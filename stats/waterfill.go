@@ -8,7 +8,20 @@ package stats
 // cells most precise for a given number of sessions.
 func Waterfill(sigma []float64, total, floor float64) []float64 {
 	share := make([]float64, len(sigma))
-	fixed := make([]bool, len(sigma))
+	fill(share, sigma, total, floor)
+	return share
+}
+
+// fixedHere is up to how many cells the marks of the fixed ones need no allocation.
+const fixedHere = 32
+
+// fill is Waterfill into shares that are all zero.
+func fill(share, sigma []float64, total, floor float64) {
+	var few [fixedHere]bool
+	fixed := few[:]
+	if len(sigma) > fixedHere {
+		fixed = make([]bool, len(sigma))
+	}
 	for {
 		i := firstFull(sigma, fixed, total, share)
 		if i < 0 {
@@ -22,7 +35,6 @@ func Waterfill(sigma []float64, total, floor float64) []float64 {
 			share[i] = min(1, max(floor, share[i]))
 		}
 	}
-	return share
 }
 
 // firstFull writes the proportional shares of the cells not yet fixed and returns the first that reaches 1, or -1.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,13 +22,14 @@ type cellOptions struct {
 	reps        int
 	results     string
 	noIsolation bool
+	json        bool
 }
 
 func newCell(e env) *cobra.Command {
 	var o cellOptions
 	cmd := &cobra.Command{
 		Use: "cell SCENARIO MODEL DIR", Short: "run one scenario on one tier, outside a campaign", Args: theArgs("SCENARIO", "MODEL", "DIR"),
-		Long: "  loopd cell R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. Exit code 0 when every session was evidence and passed, 3 when one\nfailed, 1 when one was no evidence.",
+		Long: "  loopd cell R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. With --json each session is one line. Exit code 0 when every session was evidence and passed, 3 when one\nfailed, 1 when one was no evidence.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCell(cmd.Context(), e, args[0], args[1], args[2], o)
 		},
@@ -35,6 +37,7 @@ func newCell(e env) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.reps, "reps", 1, "sessions to run")
 	f.StringVar(&o.results, "results", "", "append one row a session to this file")
+	f.BoolVar(&o.json, "json", false, "print one JSON document a session, each on a line")
 	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
 	return cmd
 }
@@ -83,7 +86,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 			return err
 		}
 		worst = worse(worst, t)
-		if err := tellCell(e, t, dir, rows); err != nil {
+		if err := tellCell(e, t, filepath.Join(dir, t.ID), rows, o.json); err != nil {
 			return err
 		}
 	}
@@ -169,17 +172,51 @@ type nothing struct{ io.Writer }
 
 func (nothing) Close() error { return nil }
 
-// tellCell prints a session's row and appends it to the results.
-func tellCell(e env, t harness.Trial, dir string, rows io.Writer) error {
-	row := report.Row(t.Spec.Slot.Cell.Scenario, t.Spec.Slot.Cell.Tier, t.Class, t.Result)
-	if _, err := e.stdout.Write(row); err != nil {
+// cellSession is the JSON of the verb, one a session.
+type cellSession struct {
+	scored
+	Tier      string   `json:"tier"`
+	Rep       int      `json:"rep"`
+	Trial     string   `json:"trial"`
+	Kept      string   `json:"kept"` // directory of the attempt
+	Model     string   `json:"model"`
+	Isolation string   `json:"isolation"`
+	CostUSD   *float64 `json:"cost_usd"` // null when nothing says
+	Seconds   float64  `json:"seconds"`
+}
+
+// tellCell prints a session, as its row or as JSON, and appends its row to the
+// results.
+func tellCell(e env, t harness.Trial, kept string, rows io.Writer, asJSON bool) error {
+	cell := t.Spec.Slot.Cell
+	row := report.Row(cell.Scenario, cell.Tier, t.Class, t.Result)
+	said := row
+	if asJSON {
+		var err error
+		if said, err = jsonLine(cellSession{
+			scored: scored{Scenario: cell.Scenario, Class: t.Class, Why: t.Why, Result: t.Result}, Tier: cell.Tier, Rep: t.Spec.Slot.Rep, Trial: t.ID,
+			Kept: kept, Model: t.Model, Isolation: t.Isolation, CostUSD: t.CostUSD, Seconds: t.Seconds,
+		}); err != nil {
+			return err
+		}
+	}
+	if _, err := e.stdout.Write(said); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stderr, "loopd: kept in %s\n", filepath.Join(dir, t.ID))
+	fmt.Fprintf(e.stderr, "loopd: kept in %s\n", kept)
 	if _, err := rows.Write(row); err != nil {
 		return fmt.Errorf("append result: %w", err)
 	}
 	return nil
+}
+
+// jsonLine is one document on one line.
+func jsonLine(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("print result: %w", err)
+	}
+	return append(data, '\n'), nil
 }
 
 // worse keeps the more serious of the outcomes so far.

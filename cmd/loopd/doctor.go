@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 
@@ -35,7 +36,7 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	if _, missing := errors.AsType[*config.NotFoundError](configErr); configErr != nil && !missing {
 		return configErr
 	}
-	checks := machineChecks(e, l.Config)
+	checks := machineChecks(ctx, e, l.Config)
 	if configErr == nil {
 		checks = append(checks, pluginChecks(e, l.Config)...)
 	}
@@ -53,23 +54,28 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	return nil
 }
 
-func machineChecks(e env, cfg config.Config) []doctor.Check {
+func machineChecks(ctx context.Context, e env, cfg config.Config) []doctor.Check {
 	agentName := cfg.Agent
 	if agentName == "" || agentName == "claude" {
 		agentName = findClaude(e, "")
 	}
+	// Two rows tell of the same try.
+	ground := sync.OnceValues(func() (ground, error) { return probeGround(ctx, e) })
 	return []doctor.Check{
 		doctor.Git,
 		doctor.Agent(func(ctx context.Context) (string, string, error) {
 			b, err := pinClaude(ctx, e, agentName)
 			return b.Path, b.Version, err
 		}),
-		doctor.Isolation(func(ctx context.Context) (string, error) {
-			g, err := probeGround(ctx, e)
+		doctor.Isolation(func(context.Context) (string, error) {
+			g, err := ground()
 			return string(g.walls.Rung()), err
 		}, hintOf),
 		doctor.Managed(managedSettings),
-		doctor.Root(os.Geteuid(), sessionUser()),
+		doctor.User(os.Geteuid(), func(context.Context) (int, bool) {
+			g, err := ground()
+			return g.uid, err == nil
+		}),
 		doctor.Simple("credential", "loopd login", doctor.Bad, func(context.Context) (string, error) {
 			c, err := config.FindCredential(e.getenv)
 			return c.String(), err

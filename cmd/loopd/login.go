@@ -15,14 +15,17 @@ import (
 )
 
 func newLogin(e env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "login", Short: "store the credential that sessions are paid with", Args: noArgs,
 		Long: "  claude setup-token | loopd login\n  loopd login < key.txt\n\nReads an API key or a token of \"claude setup-token\" from standard input and\nstores it for this user alone, because cron, systemd and launchd do not see a\nshell's environment. ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN come first.",
-		RunE: func(*cobra.Command, []string) error { return runLogin(e) },
+		RunE: func(*cobra.Command, []string) error { return runLogin(e, asJSON) },
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
 }
 
-func runLogin(e env) error {
+func runLogin(e env, asJSON bool) error {
 	line, err := readSecret(e)
 	if err != nil {
 		return &codedError{exitUsage, fmt.Errorf("read credential: %w", err), "loopd login < FILE"}
@@ -40,6 +43,12 @@ func runLogin(e env) error {
 	}
 	if err := config.SaveCredential(path, c); err != nil {
 		return err
+	}
+	if asJSON {
+		return printJSON(e.stdout, struct {
+			Kind config.CredentialKind `json:"kind"`
+			File string                `json:"file"`
+		}{c.Kind, path})
 	}
 	_, err = fmt.Fprintf(e.stdout, "stored the %s in %s\n\nNext: loopd doctor\n", c.Kind, path)
 	return err

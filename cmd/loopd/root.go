@@ -47,10 +47,10 @@ func newRoot(e env) *cobra.Command {
 		return usageError(cmd.CommandPath()+" --help", "%w", err)
 	})
 	for group, verbs := range map[string][]*cobra.Command{
-		groupNight:  {newRun(e), newStatus(e), newFinish(e), newRehearse(e)},
-		groupReview: {newReport(e), newCandidate(e), newTranscript(e)},
+		groupNight:  {newPlan(e), newRun(e), newStatus(e), newResume(e), newFinish(e), newRehearse(e)},
+		groupReview: {newReport(e), newCandidate(e), newExport(e), newTranscript(e)},
 		groupSuite:  {newCell(e), newInit(e), newFreeze(e), newGraph(e), newLogin(e), newSandbox(e), newScore(e), newSelftest(e)},
-		groupTools:  {newDoctor(e), newVerify(e), newConfig(e), newVersion(e)},
+		groupTools:  {newDoctor(e), newVerify(e), newConfig(e), newSimulate(e), newVersion(e)},
 	} {
 		for _, v := range verbs {
 			v.GroupID = group

@@ -35,11 +35,27 @@ func newFinish(e env) *cobra.Command {
 	return cmd
 }
 
+// newResume is run with the pause or the halt lifted first.
+func newResume(e env) *cobra.Command {
+	o := runOptions{resume: true}
+	cmd := &cobra.Command{
+		Use: "resume", Short: "go on with a campaign that was paused, or halted for something outside it", Args: noArgs,
+		Long: "  loopd login && loopd resume\n\nA campaign that met a limit, or was halted because a login, a bill or a model's\nname was refused, goes on where it stopped. A halt for a changed suite does not\nlift: \"loopd freeze\" ends that campaign.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
+	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
+	return cmd
+}
+
 type runOptions struct {
 	limits
 	profile     string
 	anew        bool // a new campaign even where a gate is open
 	finish      bool // end the search first
+	resume      bool // lift a pause or a halt first
 	parallel    int
 	seed        uint64
 	noIsolation bool
@@ -128,13 +144,19 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 		return nil, err
 	}
 	under := len(states) > 0 && states[len(states)-1].Ended == nil
-	if o.finish && !under {
+	switch {
+	case o.finish && !under:
 		return nil, usageError("loopd status", "finish: no campaign is under way")
+	case o.resume && !under:
+		return nil, usageError("loopd status", "resume: no campaign is under way")
 	}
 	if n.allowed, err = o.allow(cfg, loop.PaceOf(states...), n.parallel(), time.Now()); err != nil {
 		return nil, err
 	}
 	if !under && n.allowed.Sessions == 0 {
+		if err := suggestBudgets(ctx, e); err != nil {
+			return nil, err
+		}
 		return nil, usageError(runHint, "start campaign: no budget given")
 	}
 	sealed, err := openSuite(ctx, home, cfg)
@@ -264,6 +286,11 @@ func hiddenFrom(home campaign.Home, cfg config.Config) []string {
 func (n *night) begin(ctx context.Context, e env) error {
 	extended := false
 	var err error
+	if n.o.resume {
+		if err := n.campaign.Resume(ctx); err != nil {
+			return usageError("loopd status", "resume: %w", err)
+		}
+	}
 	if !n.o.anew {
 		if extended, err = n.campaign.Extend(ctx, n.allowed.Sessions); err != nil {
 			return fmt.Errorf("continue the gate: %w", err)

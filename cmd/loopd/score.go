@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -131,37 +130,4 @@ func theArgs(names ...string) cobra.PositionalArgs {
 		}
 		return usageError(cmd.CommandPath()+" --help", "%s wants %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
 	}
-}
-
-func newSandbox(e env) *cobra.Command {
-	return &cobra.Command{
-		Use: "sandbox SCENARIO DEST", Short: "lay out the project a scenario starts from", Args: theArgs("SCENARIO", "DEST"),
-		Long: "  loopd sandbox R2 /tmp/look\n\nWrites the scenario's project to a new directory, as a git repository with one\ncommit: what every session of it starts from. The task is not in it.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runSandbox(cmd.Context(), e, args[0], args[1])
-		},
-	}
-}
-
-func runSandbox(ctx context.Context, e env, id, dest string) error {
-	b, err := openBench(ctx, e)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	sc, err := b.scenario(id)
-	if err != nil {
-		return fmt.Errorf("lay out sandbox: %w", err)
-	}
-	if !filepath.IsAbs(dest) {
-		dest = filepath.Join(e.dir, dest)
-	}
-	if _, err := os.Lstat(dest); err == nil {
-		return usageError("loopd sandbox "+id+" NEWDIR", "lay out sandbox: %s exists", dest)
-	}
-	if err := trial.LayOut(ctx, b.sealed.Suite, sc, b.graphs, dest); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(e.stdout, dest)
-	return err
 }

@@ -119,6 +119,10 @@ func nextAfter(s *loop.State) string {
 	switch {
 	case s.Halted != nil && s.Ended == nil && byDrift(s.Halted.Reason):
 		return `loopd freeze --reason "why it changed"`
+	case s.Halted != nil && s.Ended == nil && s.Halted.Class == harness.Auth:
+		return "loopd login && loopd resume"
+	case s.Halted != nil && s.Ended == nil && s.Halted.Class.Lifts():
+		return "loopd resume"
 	case s.Halted != nil && s.Ended == nil:
 		return `loopd freeze --reason "end the halted campaign"`
 	case s.Ended == nil:
@@ -136,7 +140,7 @@ func stop(s *loop.State) error {
 	case s.Halted != nil:
 		return &codedError{exitFailed, fmt.Errorf("halted: %s", s.Halted.Reason), nextAfter(s)}
 	case s.Paused != nil:
-		return &codedError{exitPaused, fmt.Errorf("paused: %s", s.Paused.Reason), "loopd run"}
+		return &codedError{exitPaused, fmt.Errorf("paused: %s", s.Paused.Reason), nextAfter(s)}
 	case s.Ended != nil && s.Ended.Outcome == loop.NothingMeasured:
 		return &codedError{exitFailed, fmt.Errorf("nothing measured: %s", s.Ended.Why), "loopd report"}
 	}

@@ -24,7 +24,7 @@ func newTranscript(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "transcript FILE", Short: "read a session's stream-json and say whether it is evidence", Args: oneArg("file"),
-		Long: "  loopd transcript trials/0a1b2c3d4e5f6071/transcript.jsonl\n\nPrints the class of the session, what it rests on, the tool calls and the final\ntext. An exit.json beside the file tells how the process ended. With --note it says\nwhether that is the text the hook delivered.",
+		Long: "  loopd transcript trials/0a1b2c3d4e5f6071/transcript.jsonl\n\nPrints the class of the session, what it rests on, the tool calls and the final\ntext. An exit.json beside the file tells how the process ended. With --note, a session\nwhose hook did not deliver that text is hook_not_delivered.",
 		RunE: func(_ *cobra.Command, args []string) error { return runTranscript(e, args[0], note, asJSON) },
 	}
 	cmd.Flags().StringVar(&note, "note", "", "file with the text the hook should have delivered, - for standard input")

@@ -118,39 +118,3 @@ func builtinPlugins(in Init, w Want) verdict {
 	}
 	return verdict{}
 }
-
-// notForged asks that the stream shows what the gateway served: nothing more,
-// and of what was served whole nothing less. Message ids are asked in one
-// direction only, because requests of the CLI's own show no message.
-func notForged(t *Transcript, _ Want, ext External) verdict {
-	if !ext.GatewayKnown || ext.Served == nil {
-		return verdict{}
-	}
-	shown, blocks := make(map[string]bool), make(map[string]int)
-	for _, b := range t.Blocks {
-		if b.Kind == ToolResult || b.Kind == Injected {
-			continue
-		}
-		if b.Message == "" || b.Kind == ToolUse && b.ID == "" {
-			return no(harness.Forged, b.Line, "a block without the id every served one has")
-		}
-		for _, id := range []string{b.Message, b.ID} {
-			if _, served := ext.Served[id]; id != "" && !served {
-				return no(harness.Forged, b.Line, "%s was never served in this trial", id)
-			}
-			shown[id] = true
-		}
-		if blocks[b.Message]++; ext.Blocks != nil && blocks[b.Message] > ext.Blocks[b.Message] {
-			return no(harness.Forged, b.Line, "%s shows more blocks than were served", b.Message)
-		}
-	}
-	if ext.LimitTime {
-		return verdict{}
-	}
-	for _, id := range slices.Sorted(maps.Keys(ext.Served)) {
-		if whole := ext.Served[id]; whole && strings.HasPrefix(id, "toolu_") && !shown[id] {
-			return no(harness.Forged, 0, "%s was served and the stream does not show it", id)
-		}
-	}
-	return verdict{}
-}

@@ -68,7 +68,7 @@ func noteDelivered(t *Transcript, w Want, _ External) verdict {
 		return no(harness.HookNotDelivered, h.Line, "%s", why)
 	case strings.Contains(text, persistedMark) || utf8.RuneCountInString(text) > NoteLimit:
 		return no(harness.HookTruncated, h.Line, "the note is over %d characters, the model gets a preview", NoteLimit)
-	case w.Pinned && !strings.Contains(text, strings.TrimSpace(w.NoteText)):
+	case (w.Pinned || w.NoteText != "") && !w.isNote(text):
 		return no(harness.HookNotDelivered, h.Line, "the hook delivered another text than this wording's note")
 	}
 	return verdict{}
@@ -90,7 +90,32 @@ func noteVerified(t *Transcript, w Want) bool {
 		return false
 	}
 	text, _ := noteText(startHooks(t)[0].Output, w)
-	return strings.Contains(text, want)
+	return w.isNote(text)
+}
+
+// isNote reports whether a delivered text is the wanted one. A hook may put
+// words of its own around a file's; of a computed note every word is the hook's
+// own, so that it is compared whole. Nothing is no expectation there.
+func (w Want) isNote(text string) bool {
+	wanted := strings.TrimSpace(w.NoteText)
+	if w.Note == harness.NoteComputed {
+		return wanted != "" && strings.TrimSpace(text) == wanted
+	}
+	return strings.Contains(text, wanted)
+}
+
+// Delivered reads what the SessionStart hook of a session's one plugin delivered
+// to the model, under the conditions any session is held to. Class and why are empty when
+// it delivered something.
+func Delivered(t *Transcript, envelope harness.Envelope) (text string, class harness.Class, why string) {
+	w := Want{Note: harness.NoteFile, Envelope: envelope, Pinned: true}
+	for _, ask := range []func(*Transcript, Want, External) verdict{rightPlugins, ownHookOnly, noteDelivered} {
+		if v := ask(t, w, External{}); v.class != "" {
+			return "", v.class, v.why
+		}
+	}
+	text, _ = noteText(startHooks(t)[0].Output, w)
+	return strings.TrimSpace(text), "", ""
 }
 
 // noteText opens the envelope. Without pins a plain text is accepted as well,

@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"loopd/harness"
 )
@@ -54,9 +57,10 @@ type Exit struct {
 	// walled session it is read from the code, so that an agent which itself
 	// exits with 128 and a signal's number counts as ended by it.
 	Signal string
-	// Cause is the clock or caller that ended the session: startup_hang, hang,
-	// cancelled or suspended. Empty when it ended by itself, when it was ended
-	// after its result, and with LimitTime.
+	// Cause is what ended the session: a clock or the caller (startup_hang,
+	// hang, cancelled, suspended), or the kernel for want of memory (oom). Empty
+	// when it ended by itself, when it was ended after its result, with
+	// LimitTime, and when a signal came from elsewhere.
 	Cause harness.Class
 	// LimitTime: the total clock ended a session that was still working.
 	LimitTime bool
@@ -82,12 +86,15 @@ type bounds struct {
 	tick  time.Duration // between looks at the tree and the wall clock
 	jump  time.Duration // wall over monotonic time that means a suspended machine
 	wall  func() time.Time
+	// oomKills counts what the kernel has ended for want of memory; false when
+	// nothing says.
+	oomKills func() (int64, bool)
 }
 
 func defaults() bounds {
 	return bounds{
 		term: 5 * time.Second, kill: 10 * time.Second, drain: 2 * time.Second, tick: time.Second,
-		jump: 30 * time.Second, wall: func() time.Time { return time.Now().Round(0) },
+		jump: 30 * time.Second, wall: func() time.Time { return time.Now().Round(0) }, oomKills: oomKills,
 	}
 }
 
@@ -127,6 +134,9 @@ func (b bounds) run(ctx context.Context, l Launch) (Exit, error) {
 	if exit.Cause == "" && s.suspended() {
 		exit.Cause, exit.LimitTime = harness.Suspended, false
 	}
+	if exit.Cause == "" && s.outOfMemory(exit) {
+		exit.Cause = harness.OutOfMemory
+	}
 	if err := errors.Join(waitErr, sweepErr, s.beat.writeError()); err != nil {
 		return exit, fmt.Errorf("run agent: %w", err)
 	}
@@ -136,9 +146,26 @@ func (b bounds) run(ctx context.Context, l Launch) (Exit, error) {
 // pipes holds both ends of one output.
 type pipes struct{ read, write *os.File }
 
+// newPipes makes a pipe.
 func newPipes() (p pipes, err error) {
 	p.read, p.write, err = os.Pipe()
 	return p, err
+}
+
+// newSockets makes a pair of sockets, for what is evidence: whoever may look into
+// the session's process can open a pipe again under /proc, to write lines of its
+// own or to take the real ones away, and a socket cannot be opened there.
+func newSockets() (p pipes, err error) {
+	syscall.ForkLock.RLock() // not every system makes sockets that are closed on exec at once
+	defer syscall.ForkLock.RUnlock()
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return p, fmt.Errorf("make output sockets: %w", err)
+	}
+	unix.CloseOnExec(ends[0])
+	unix.CloseOnExec(ends[1])
+	err = unix.SetNonblock(ends[0], true) // for the deadline of drain
+	return pipes{os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output")}, err
 }
 
 func (p pipes) close() {

@@ -62,6 +62,12 @@ func (b *beat) writeError() error {
 	return b.err
 }
 
+func (b *beat) hasResult() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.vigil.result.IsZero()
+}
+
 func (b *beat) judge(now, activity time.Time) (ending, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -27,6 +27,8 @@ type session struct {
 	out, err pipes
 	begun    time.Time // by both clocks
 	wall     time.Time // by the wall clock alone
+	ooms     int64     // of bounds.oomKills, at the start
+	signaled bool      // loopd has sent the session a signal
 
 	gone    chan error // one value: what waiting for the process gave
 	reaped  bool       // gone has been received, and the next two are set
@@ -42,7 +44,7 @@ func (b bounds) start(l Launch) (*session, error) {
 	}
 	defer stdin.Close()
 	s := &session{bounds: b, launch: l, gone: make(chan error, 1)}
-	if s.out, err = newPipes(); err != nil {
+	if s.out, err = newSockets(); err != nil {
 		return nil, err
 	}
 	if s.err, err = newPipes(); err != nil {
@@ -80,6 +82,7 @@ func (s *session) launchProcess() error {
 	}
 	started := make(chan error, 1)
 	s.begun, s.wall = time.Now(), s.bounds.wall()
+	s.ooms, _ = s.oomKills()
 	s.beat = newBeat(s.launch.Clocks, s.begun, s.launch.Stdout)
 	s.all.Go(func() {
 		runtime.LockOSThread()
@@ -182,6 +185,7 @@ func (s *session) end() error {
 // own. What walls a session in would take it down at once if asked to end, so
 // the gentle signal goes to the group inside.
 func (s *session) signal(sig syscall.Signal) {
+	s.signaled = true
 	group := s.cmd.Process.Pid
 	if s.launch.Walled && sig != syscall.SIGKILL {
 		if inner := s.tree.innermost(); inner != 0 {
@@ -189,6 +193,17 @@ func (s *session) signal(sig syscall.Signal) {
 		}
 	}
 	_ = syscall.Kill(-group, sig)
+}
+
+// outOfMemory says whether the kernel ended the session before its result. A
+// SIGKILL alone is no proof: anyone may send it. A count that rose alone is none
+// either: what was ended may have been a command of the session, which went on.
+func (s *session) outOfMemory(e Exit) bool {
+	if s.signaled || e.Signal != "SIGKILL" || s.beat.hasResult() {
+		return false
+	}
+	now, known := s.oomKills()
+	return known && now > s.ooms
 }
 
 // drain lets the last output through. The tree is gone, so the pipes are at

@@ -262,7 +262,8 @@ func TestDoorIsTheOnlyWayOut(t *testing.T) {
 	}))
 	script := `cd /; to=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${to%:*}/${to#*:}
 		printf 'GET /v1/models HTTP/1.0\r\nX-Api-Key: %s\r\n\r\n' "$ANTHROPIC_API_KEY" >&3; tail -n 1 <&3; echo
-		tail -n +2 /proc/net/tcp | wc -l; ls /proc/self/fd | wc -l; for f in /proc/[0-9]*/fd/*; do readlink $f; done | sort -u | grep socket`
+		tail -n +2 /proc/net/tcp | wc -l; ls /proc/self/fd | wc -l; for f in /proc/[0-9]*/fd/*; do
+			case $f in */fd/1) ;; *) readlink $f;; esac; done | sort -u | grep socket`
 	l := w.launch(t, sandbox.Enclosure{
 		Agent: "/bin/bash", Args: []string{"-c", script}, Door: door,
 		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + w.box.Home, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=" + tap.Key()},

@@ -200,6 +200,22 @@ func (c *Campaign) leftOver() []*loop.Progress {
 	return slices.DeleteFunc(slices.Clone(s.Progress), func(p *loop.Progress) bool { return p.Decided != nil || p.Commit != "" })
 }
 
+// Resume lifts the pause or the halt of the campaign under way, at a person's
+// word.
+func (c *Campaign) Resume(ctx context.Context) error {
+	s := c.Current()
+	if s == nil || s.Ended != nil || s.Halted == nil && s.Paused == nil {
+		return errors.New("nothing is paused or halted")
+	}
+	if s.Halted != nil && !s.Halted.Class.Lifts() {
+		return fmt.Errorf("the halt does not lift: %s", s.Halted.Reason)
+	}
+	if err := c.resumable(s); err != nil {
+		return err
+	}
+	return c.record(ctx, loop.Resumed{})
+}
+
 func (c *Campaign) resume(ctx context.Context, s *loop.State) error {
 	if err := c.resumable(s); err != nil {
 		return err

@@ -89,6 +89,15 @@ func defaults() map[string]any {
 	}
 }
 
+// Default is the settings where there is no file.
+func Default() Config {
+	var c Config
+	if err := decode(defaults(), &c); err != nil {
+		panic("config: the defaults do not decode: " + err.Error()) // they are part of the program
+	}
+	return c
+}
+
 // Load reads path, or loopd.yaml in dir when path is empty. The environment is
 // given as os.Environ gives it.
 func Load(dir, path string, environ []string) (Loaded, error) {

@@ -89,13 +89,27 @@ func Managed(path string) Check {
 	}
 }
 
-// Root says who sessions run as.
-func Root(uid, sessionUser int) Check {
-	return func(context.Context) Row {
-		if uid != 0 {
-			return Row{Name: "user", Health: Good, Detail: fmt.Sprintf("uid %d", uid)}
+// User says who sessions run as, given who loopd is and a function that tries
+// what they get: the user they are to this machine, 0 for loopd's own, and
+// whether there are walls around them.
+func User(loopd int, session func(ctx context.Context) (uid int, walled bool)) Check {
+	return func(ctx context.Context) Row {
+		uid, walled := session(ctx)
+		if loopd != 0 || uid == 0 {
+			uid = loopd
 		}
-		return Row{Name: "user", Health: Odd, Detail: fmt.Sprintf("loopd is root; sessions run as uid %d", sessionUser), Fix: "run loopd as an ordinary user"}
+		who, where := "an ordinary user", "within walls"
+		if uid == 0 {
+			who = "root to this machine"
+		}
+		if !walled {
+			where = "in the open"
+		}
+		row := Row{Name: "user", Health: Good, Detail: fmt.Sprintf("loopd runs as uid %d, sessions %s as uid %d, %s", loopd, where, uid, who)}
+		if loopd == 0 && (!walled || uid == 0) {
+			row.Health, row.Fix = Odd, "run loopd as an ordinary user"
+		}
+		return row
 	}
 }
 

@@ -27,7 +27,8 @@ func TestEachDefectHasItsFix(t *testing.T) {
 			Agent(func(context.Context) (string, string, error) { return "", "", boom }), Bad,
 		},
 		"managed": {Managed(filepath.Join(dir, "none.json")), Managed(managed), Bad},
-		"root":    {Root(1000, 1000), Root(0, 65534), Odd},
+		"user":    {User(1000, as(0, true)), User(0, as(65534, false)), Odd},
+		"root":    {User(0, as(65534, true)), User(0, as(0, true)), Odd},
 		"isolation": {
 			Isolation(func(context.Context) (string, error) { return "bwrap", nil }, func(error) string { return "x" }),
 			Isolation(func(context.Context) (string, error) { return "", boom }, func(error) string { return "apt-get install bubblewrap" }), Bad,
@@ -49,6 +50,28 @@ func TestEachDefectHasItsFix(t *testing.T) {
 		}
 		if bad.Health != tc.want || bad.Fix == "" || bad.Detail == "" {
 			t.Errorf("%s: defect, but %+v", name, bad)
+		}
+	}
+}
+
+func as(uid int, walled bool) func(context.Context) (int, bool) {
+	return func(context.Context) (int, bool) { return uid, walled }
+}
+
+func TestUserSaysWhoSessionsAre(t *testing.T) {
+	for _, tc := range []struct {
+		loopd, uid int
+		walled     bool
+		want       string
+	}{
+		{1000, 0, true, "loopd runs as uid 1000, sessions within walls as uid 1000, an ordinary user"},
+		{1000, 0, false, "loopd runs as uid 1000, sessions in the open as uid 1000, an ordinary user"},
+		{0, 65534, true, "loopd runs as uid 0, sessions within walls as uid 65534, an ordinary user"},
+		{0, 65534, false, "loopd runs as uid 0, sessions in the open as uid 65534, an ordinary user"},
+		{0, 0, true, "loopd runs as uid 0, sessions within walls as uid 0, root to this machine"},
+	} {
+		if got := User(tc.loopd, as(tc.uid, tc.walled))(t.Context()); got.Detail != tc.want {
+			t.Errorf("%+v: got %q", tc, got.Detail)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func startText(path string) string {
 func NewPlan(cells, guards []harness.Cell, n int, profile loop.Profile, fault Fault) Plan {
 	plan := Plan{Wording: simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: cells}, guards: guards}
 	for _, c := range cells {
-		plan.Wording.Base[c] = baseRate(c)
+		plan.Wording.Base[c], _ = ReferenceRate(c)
 	}
 	for _, c := range guards {
 		plan.Wording.Base[c] = .95
@@ -302,15 +302,19 @@ func nth(all []Planted, kind Kind, n int) int {
 	return -1
 }
 
-// baseRate is the start's true pass rate, near the reference run: the small
-// tier hardly ever consults, the large one misses W3 and R1.
-func baseRate(c harness.Cell) float64 {
+// ReferenceRate is the start's pass rate near the reference run: the small tier
+// hardly ever consults, the large one misses W3 and R1. It is false for a cell
+// that was not in it.
+func ReferenceRate(c harness.Cell) (rate float64, ok bool) {
 	small := map[string]float64{"W1": .02, "W2": .02, "W3": .02, "R1": .05, "R2": .10, "R3": .05, "R4": .02}
 	large := map[string]float64{"W1": .85, "W2": .90, "W3": .15, "R1": .20, "R2": .90, "R3": .80, "R4": .85}
-	if c.Tier == "haiku" {
-		return small[c.Scenario]
+	switch c.Tier {
+	case "haiku":
+		rate, ok = small[c.Scenario]
+	case "sonnet":
+		rate, ok = large[c.Scenario]
 	}
-	return large[c.Scenario]
+	return rate, ok
 }
 
 // Print renders the plan for people, before any session.

@@ -13,20 +13,24 @@ import (
 // values are the values of the names the launch profile lists. Nothing else of
 // loopd's own environment reaches a session.
 func (e *Executor) values(box *sandbox.Box, tap *gateway.Tap) map[string]string {
-	known := e.known(box, tap)
+	return e.listed(box, tap.Key(), e.o.Gateway.URL().String())
+}
+
+// listed are the same values for a session with that key and API.
+func (e *Executor) listed(box *sandbox.Box, key, api string) map[string]string {
+	known := e.known(box, key, api)
 	maps.DeleteFunc(known, func(name, _ string) bool { return !slices.Contains(e.o.Suite.Launch.Env, name) })
 	return known
 }
 
-func (e *Executor) known(box *sandbox.Box, tap *gateway.Tap) map[string]string {
-	key := tap.Key()
+func (e *Executor) known(box *sandbox.Box, key, api string) map[string]string {
 	return map[string]string{
 		"PATH":                    os.Getenv("PATH"),
 		"HOME":                    box.Home,
 		"CLAUDE_CONFIG_DIR":       box.Config,
 		"TMPDIR":                  box.Tmp,
 		"LANG":                    "C.UTF-8",
-		"ANTHROPIC_BASE_URL":      e.o.Gateway.URL().String(),
+		"ANTHROPIC_BASE_URL":      api,
 		"ANTHROPIC_API_KEY":       key,
 		"CLAUDE_CODE_OAUTH_TOKEN": key,
 		"DISABLE_AUTOUPDATER":     "1",

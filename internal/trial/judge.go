@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -128,9 +130,13 @@ func (j *CLIJudge) run(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, 
 	if err != nil {
 		return agent.Exit{}, err
 	}
+	rubric, err := o.layRubric(box)
+	if err != nil {
+		return agent.Exit{}, err
+	}
 	room := &sandbox.Box{Root: box.Root, Work: box.Plugin, Plugin: box.Plugin, Home: box.Home, Config: box.Config, Tmp: box.Tmp}
 	l := agent.Launch{
-		Path: o.Agent.Path, Argv0: "claude", Args: judgeArgs(o.Suite.Launch.Judge.Model, o.Suite.Rubric), Env: env, Dir: room.Work,
+		Path: o.Agent.Path, Argv0: "claude", Args: judgeArgs(o.Suite.Launch.Judge.Model, rubric), Env: env, Dir: room.Work,
 		Stdin: []byte(prompt), Stdout: out, Stderr: &answerWriter{}, Clocks: harness.Clocks{Total: j.limit, Grace: 10 * time.Second},
 		Activity: tap.LastActivity, UID: o.UID, GID: o.GID, Marker: box.Root,
 	}
@@ -145,12 +151,32 @@ func (j *CLIJudge) run(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, 
 	return exit, errors.Join(err, release())
 }
 
-// judgeArgs are the arguments of a judge, without the program's name. Options
-// that take several values are written with "=".
+// layRubric writes the rubric where only the judge's user can read it. As an
+// argument every user of the machine would see it. The file must be a new one:
+// where there are no walls, a session of that user could have put a link there.
+func (o Options) layRubric(box *sandbox.Box) (string, error) {
+	name := filepath.Join(box.Tmp, "system.txt")
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("lay rubric: %w", err)
+	}
+	_, err = f.WriteString(o.Suite.Rubric)
+	if err == nil && os.Geteuid() == 0 && o.UID != 0 {
+		err = f.Chown(o.UID, o.GID)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("lay rubric: %w", err)
+	}
+	return name, nil
+}
+
+// judgeArgs are the arguments of a judge, without the program's name: nothing
+// of the rubric, which is read from its file. Options that take several values
+// are written with "=".
 func judgeArgs(model, rubric string) []string {
 	return []string{
 		"-p", "--output-format", "json", "--setting-sources=", "--tools=", "--disable-slash-commands", "--strict-mcp-config",
-		"--no-session-persistence", "--max-turns", "1", "--model", model, "--system-prompt", rubric,
+		"--no-session-persistence", "--max-turns", "1", "--model", model, "--system-prompt-file", rubric,
 	}
 }
 

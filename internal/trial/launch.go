@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"loopd/harness"
 	"loopd/harness/transcript"
@@ -31,7 +32,7 @@ func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, b
 		}
 		defer forget()
 	}
-	files, err := e.openAttempt(t.ID)
+	files, err := e.openAttempt(t.ID, e.recordedNote(t, w))
 	if err != nil {
 		return attempt{}, err
 	}
@@ -63,12 +64,7 @@ func noteFor(t *harness.Trial, w Wording) string {
 // launchOf builds the launch of the sealed profile for this sandbox, within
 // walls where there are some. The function it returns gives up what was opened.
 func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.Tap, t *harness.Trial) (l agent.Launch, release func() error, err error) {
-	profile := e.o.Suite.Launch
-	model, ok := profile.Model(t.Spec.Slot.Cell.Tier)
-	if !ok {
-		return l, nil, fmt.Errorf("no tier %s in the launch profile", t.Spec.Slot.Cell.Tier)
-	}
-	env, err := agent.Environ(profile, e.values(box, tap))
+	env, err := agent.Environ(e.o.Suite.Launch, e.values(box, tap))
 	if err != nil {
 		return l, nil, err
 	}
@@ -76,15 +72,29 @@ func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.
 	if sc.Role != harness.Practice {
 		task = sc.Task.Reveal()
 	}
-	l = agent.Launch{
-		Path: e.o.Agent.Path, Argv0: "claude", Args: agent.Command(profile, agent.CommandOptions{Model: model, PluginDir: box.Plugin}),
-		Env: env, Dir: box.Work, Stdin: []byte(task), Clocks: profile.Clocks, Activity: tap.LastActivity,
-		UID: e.o.UID, GID: e.o.GID, Marker: box.Root,
+	l, err = e.plainLaunch(box, t.Spec.Slot.Cell.Tier, env, task)
+	if err != nil {
+		return l, nil, err
 	}
+	l.Activity = tap.LastActivity
 	if e.o.Walls.Rung() == sandbox.RungNone {
 		return l, func() error { return nil }, nil
 	}
 	return e.walled(l, box, tap)
+}
+
+// plainLaunch is the launch of the sealed profile, without walls.
+func (e *Executor) plainLaunch(box *sandbox.Box, tier string, env []string, task string) (agent.Launch, error) {
+	profile := e.o.Suite.Launch
+	model, ok := profile.Model(tier)
+	if !ok {
+		return agent.Launch{}, fmt.Errorf("no tier %s in the launch profile", tier)
+	}
+	return agent.Launch{
+		Path: e.o.Agent.Path, Argv0: "claude", Args: agent.Command(profile, agent.CommandOptions{Model: model, PluginDir: box.Plugin}),
+		Env: env, Dir: box.Work, Stdin: []byte(task), Clocks: profile.Clocks,
+		UID: e.o.UID, GID: e.o.GID, Marker: box.Root,
+	}, nil
 }
 
 // walled shuts the launch in: the session sees its box, the agent's program and
@@ -94,6 +104,11 @@ func (e *Executor) walled(l agent.Launch, box *sandbox.Box, tap *gateway.Tap) (a
 	if err != nil {
 		return l, nil, err
 	}
+	return e.shutIn(l, box, door)
+}
+
+// shutIn walls a launch in with that door, or with none and no network.
+func (e *Executor) shutIn(l agent.Launch, box *sandbox.Box, door *os.File) (agent.Launch, func() error, error) {
 	w, err := e.o.Walls.Wrap(sandbox.Enclosure{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, Door: door, Hidden: e.o.Hidden})
 	if err != nil {
 		return l, nil, err

@@ -131,8 +131,8 @@ func (b *bench) wantScored(got harness.Trial, want harness.Outcome) {
 	if got.NoteVerified != note || got.ExpectsNote != note || !got.Exposed {
 		b.t.Errorf("%s: note verified %t, exposed %t, expected %t", cell, got.NoteVerified, got.Exposed, got.ExpectsNote)
 	}
-	if model, _ := b.o.Suite.Launch.Model(cell.Tier); got.Model != model || got.CLI == "" || got.Instrument != "instrument" {
-		b.t.Errorf("%s: got model %s, CLI %q, instrument %q", cell, got.Model, got.CLI, got.Instrument)
+	if model, _ := b.o.Suite.Launch.Model(cell.Tier); got.Model != model || got.CLI == "" || len(got.Session) != 36 || got.Instrument != "instrument" {
+		b.t.Errorf("%s: got model %s, CLI %q, session %q, instrument %q", cell, got.Model, got.CLI, got.Session, got.Instrument)
 	}
 	if got.Seconds <= 0 || got.Usage.Output == 0 || got.CostUSD == nil {
 		b.t.Errorf("%s: nothing measured: %+v", cell, got)

@@ -126,7 +126,7 @@ func served(seen gateway.Report) map[string]bool {
 // describe copies what the stream says of itself.
 func (e *Executor) describe(a attempt, t *harness.Trial) {
 	if init, ok := a.transcript.Init(); ok {
-		t.Model, t.CLI = init.Model, init.Version
+		t.Model, t.CLI, t.Session = init.Model, init.Version, init.Session
 	}
 	t.CostUSD, t.Usage = a.transcript.CostUSD(), a.transcript.Usage()
 }

@@ -26,6 +26,7 @@ const (
 	TranscriptFile = "transcript.jsonl"
 	StderrFile     = "stderr.txt"
 	ChangesFile    = "changes.json"
+	NoteFile       = "note.txt" // the expected text, where the hook computes it
 )
 
 // attemptFiles are the open files of an attempt. Output is redacted before the
@@ -38,14 +39,20 @@ type attemptFiles struct {
 }
 
 // openAttempt makes the directory of an attempt. A directory left by an attempt
-// that was cut short before it was recorded is cleared first.
-func (e *Executor) openAttempt(id string) (*attemptFiles, error) {
+// that was cut short before it was recorded is cleared first. A note is kept
+// unless it is empty.
+func (e *Executor) openAttempt(id, note string) (*attemptFiles, error) {
 	f := &attemptFiles{dir: filepath.Join(e.o.Store, id), sum: sha256.New()}
 	if err := os.RemoveAll(f.dir); err != nil {
 		return nil, fmt.Errorf("clear attempt: %w", err)
 	}
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep attempt: %w", err)
+	}
+	if note != "" {
+		if err := atomicfile.WriteFile(filepath.Join(f.dir, NoteFile), []byte(note+"\n"), 0o600); err != nil {
+			return nil, fmt.Errorf("keep note: %w", err)
+		}
 	}
 	var errs [2]error
 	f.out, errs[0] = os.OpenFile(filepath.Join(f.dir, TranscriptFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)

@@ -26,8 +26,10 @@ import (
 
 // Wording is one wording of the plugin, ready to be copied into a sandbox.
 type Wording struct {
-	Plugin       harness.Tree
-	Note         string // what the hook must deliver, whole
+	Plugin harness.Tree
+	// Note is what the hook must deliver, whole. Where the suite says that the
+	// hook computes it, it is empty here and found out for each project.
+	Note         string
 	Descriptions []string
 }
 
@@ -76,6 +78,7 @@ type Options struct {
 type Executor struct {
 	o      Options
 	starts map[string]*start // by scenario
+	notes  notes
 	sealed []harness.HeldOut // texts no session may see
 }
 
@@ -86,6 +89,8 @@ const graphDir = "graphify-out"
 type start struct {
 	tree harness.Tree
 	git  *sandbox.GitTemplate
+	// project is the same for scenarios that start from the same files.
+	project string
 }
 
 // New prepares what sessions have in common. It fails when a scenario's changes
@@ -101,7 +106,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("prepare scenario %s: %w", sc.ID, err)
 		}
-		e.starts[sc.ID] = &start{tree: tree, git: git}
+		e.starts[sc.ID] = &start{tree: tree, git: git, project: digestOf(tree)}
 	}
 	return e, nil
 }
@@ -148,6 +153,14 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 		return err
 	}
 	st := e.starts[sc.ID]
+	if e.computes(t) {
+		d, err := e.delivery(ctx, sc.ID, w, t.Spec.Slot.Wording)
+		if err != nil || d.class != "" {
+			t.Class, t.Why, t.Result = d.class, d.why, invalidResult(t.Spec)
+			return cancelled(ctx, t, err)
+		}
+		w.Note = d.text
+	}
 	box, err := sandbox.New(ctx, sandbox.Options{
 		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.o.UID, GID: e.o.GID,
 	})
@@ -174,6 +187,9 @@ func (e *Executor) launchAndScore(ctx context.Context, sc harness.Scenario, w Wo
 // cancelled turns an error that only says that the caller gave up into the
 // trial's class: a session that is called off is no failure of loopd's.
 func cancelled(ctx context.Context, t *harness.Trial, err error) error {
+	if diskFull(t, err) {
+		return nil
+	}
 	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return err
 	}

@@ -1,0 +1,394 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loopd/harness"
+	"loopd/internal/campaign"
+	"loopd/internal/config"
+	"loopd/internal/forecast"
+	"loopd/internal/rehearsal"
+	"loopd/loop"
+	"loopd/report"
+)
+
+type planOptions struct {
+	budget  int
+	hours   float64
+	cost    float64
+	profile string
+	json    bool
+}
+
+func newPlan(e env) *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use: "plan", Short: "what a budget can find, before it is spent", Args: noArgs,
+		Long: `  loopd plan --budget 400
+
+Says for a budget in sessions, hours or USD which effects are likely to be kept
+and confirmed, about how many candidates can be looked at, which profile fits,
+what is promised and what that costs. Each figure is a simulation of the very
+procedure, on the pass rates of the last pilot where there is one. A budget in
+which nothing can be decided is refused with the smallest that would do.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPlan(cmd.Context(), e, o) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.budget, "budget", 0, "in sessions")
+	f.Float64Var(&o.hours, "hours", 0, "in hours")
+	f.Float64Var(&o.cost, "cost", 0, "in USD at list price")
+	f.StringVar(&o.profile, "profile", "", "rule for keeping; empty chooses one that fits")
+	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	return cmd
+}
+
+// outlook is a plan with what it takes.
+type outlook struct {
+	forecast.Plan
+	Chosen      string   `json:"chosen"` // why this profile
+	Hours       float64  `json:"hours"`
+	SecondsFrom string   `json:"seconds_from"`
+	USD         *float64 `json:"usd"` // nil for unknown
+	USDFrom     string   `json:"usd_from"`
+	DiskMB      float64  `json:"disk_mb"`
+}
+
+func runPlan(ctx context.Context, e env, o planOptions) error {
+	p, err := newPlanner(ctx, e)
+	if err != nil {
+		return err
+	}
+	sessions, err := p.sessions(o)
+	if err != nil {
+		return err
+	}
+	if sessions == 0 {
+		return p.suggest(ctx, e, o.json)
+	}
+	out, err := p.outlook(ctx, sessions, loop.Profile(o.profile))
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = printJSON(e.stdout, out)
+	} else if out.Reachable {
+		err = printOutlook(e, out)
+	}
+	if err != nil || out.Reachable {
+		return err
+	}
+	if out.Smallest == 0 {
+		return usageError("loopd plan --budget 2000", "plan: no budget decides anything under the profile %s on this grid", out.Profile)
+	}
+	return usageError(fmt.Sprintf("loopd plan --budget %d", out.Smallest),
+		"plan: nothing can be decided with %s: the smallest budget that would do under the profile %s is %d", plural(out.Sessions), out.Profile, out.Smallest)
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}
+
+// planner knows the grid, what sessions cost and what the start passes.
+type planner struct {
+	cfg   config.Config
+	grid  campaign.Grid
+	pace  loop.Pace
+	bytes float64 // of disk a session takes
+	rates []float64
+	from  string
+}
+
+// newPlanner looks at the plugin in the working directory, or at the bundled
+// suite where there is none.
+func newPlanner(ctx context.Context, e env) (planner, error) {
+	l, err := loadConfig(e)
+	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
+		return bundledPlanner(ctx)
+	}
+	if err != nil {
+		return planner{}, err
+	}
+	home, err := homeOf(e, l.Config)
+	if err != nil {
+		return planner{}, err
+	}
+	sealed, err := openSuite(ctx, home, l.Config)
+	if err != nil {
+		return planner{}, err
+	}
+	graphs, err := home.Graphs()
+	if err != nil {
+		return planner{}, err
+	}
+	pick, err := pickCells(sealed.Suite, l.Config)
+	if err != nil {
+		return planner{}, err
+	}
+	states, err := known(ctx, e, home)
+	if err != nil {
+		return planner{}, err
+	}
+	p := planner{cfg: l.Config, grid: campaign.GridOf(sealed.Suite, graphs, pick), pace: loop.PaceOf(states...)}
+	if p.bytes, err = bytesPerTrial(home.Trials()); err != nil {
+		return p, err
+	}
+	p.rates, p.from = ratesOf(p.grid.Objective, states)
+	return p, nil
+}
+
+func bundledPlanner(ctx context.Context) (planner, error) {
+	dir, err := os.MkdirTemp("", "loopd-plan-")
+	if err != nil {
+		return planner{}, err
+	}
+	defer os.RemoveAll(dir)
+	sealed, err := campaign.Home{Dir: dir}.OpenBundled(ctx)
+	if err != nil {
+		return planner{}, err
+	}
+	p := planner{cfg: config.Default(), grid: campaign.GridOf(sealed.Suite, nil, nil), bytes: assumedBytes}
+	p.rates, p.from = ratesOf(p.grid.Objective, nil)
+	return p, nil
+}
+
+// assumedRate stands for a cell nothing is known of. Near one half an outcome
+// says least, so a plan on it promises too little rather than too much.
+const assumedRate = .35
+
+// ratesOf takes the start's rates from the newest campaign that measured every
+// cell, else from the reference run, else from nowhere.
+func ratesOf(cells []harness.Cell, states []*loop.State) (rates []float64, from string) {
+	for i := len(states) - 1; i >= 0; i-- {
+		if rates := measuredRates(cells, states[i]); rates != nil {
+			return rates, "measured in campaign " + states[i].Started.Campaign
+		}
+	}
+	from = "as in the reference run"
+	for _, c := range cells {
+		rate, ok := rehearsal.ReferenceRate(c)
+		if !ok {
+			rate, from = assumedRate, fmt.Sprintf("assumed: %g where nothing is known", assumedRate)
+		}
+		rates = append(rates, rate)
+	}
+	return rates, from
+}
+
+func measuredRates(cells []harness.Cell, s *loop.State) []float64 {
+	if s.Started.Simulated {
+		return nil
+	}
+	seen := make(map[string]report.Rate)
+	for _, c := range report.Build(s).Cells {
+		seen[c.Name] = c.Champion
+	}
+	var out []float64
+	for _, c := range cells {
+		r := seen[c.String()]
+		if r.N == 0 {
+			return nil
+		}
+		out = append(out, (float64(r.K)+.5)/(float64(r.N)+1))
+	}
+	return out
+}
+
+// assumedBytes is what a session leaves on disk where none has yet.
+const assumedBytes = 500_000
+
+func bytesPerTrial(dir string) (float64, error) {
+	total, trials := int64(0), 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir():
+			if filepath.Dir(path) == dir {
+				trials++
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	if err != nil || trials == 0 {
+		return assumedBytes, err
+	}
+	return float64(total) / float64(trials), nil
+}
+
+// sessions turns the budget asked about into sessions, 0 for none.
+func (p planner) sessions(o planOptions) (int, error) {
+	if n := count(o.budget != 0, o.hours != 0, o.cost != 0); n > 1 {
+		return 0, usageError("loopd plan --budget 400", "--budget, --hours and --cost exclude each other")
+	}
+	switch {
+	case o.budget < 0 || o.budget > maxPlanned:
+		return 0, usageError("loopd plan --budget 400", "--budget %d: not within 1 to %d sessions", o.budget, maxPlanned)
+	case o.hours != 0:
+		if !(o.hours > 0) || o.hours > maxPlanned {
+			return 0, usageError("loopd plan --hours 8", "--hours %v: not a number of hours", o.hours)
+		}
+		each := secondsOf(p.cfg, p.pace)
+		return max(1, min(maxPlanned, int(o.hours*3600/each.value*float64(p.cfg.Parallel)))), nil
+	case o.cost != 0:
+		a, err := forCost(o.cost, usdOf(p.cfg, p.pace))
+		return max(1, min(maxPlanned, a.Sessions)), err
+	}
+	return o.budget, nil
+}
+
+// maxPlanned bounds what is simulated.
+const maxPlanned = 100_000
+
+// planRuns is how often each thing is simulated: a share is then known to about
+// 3 points.
+const planRuns = 1000
+
+// fewSessions is the budget below which looking once at each candidate finds
+// more than weighing each properly.
+const fewSessions = 1000
+
+func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile) (outlook, error) {
+	chosen := "as asked for"
+	if profile == "" {
+		profile, chosen = loop.Fast, "1,000 or more"
+		if sessions < fewSessions {
+			profile, chosen = loop.Scout, "fewer than 1,000, no targets declared"
+		}
+	}
+	set := loop.DefaultSettings(sessions).Under(profile)
+	set.MaxCandidates = p.cfg.MaxCandidates
+	if err := set.Validate(0); err != nil {
+		return outlook{}, usageError("loopd plan --budget 400", "plan: %w", err)
+	}
+	plan, err := forecast.Of(ctx, forecast.Question{
+		Settings: set, Cells: p.grid.Objective, Guards: len(p.grid.Guards), Controls: len(p.grid.Controls), Reserve: len(p.grid.Reserve),
+		Rates: p.rates, From: p.from, Runs: planRuns,
+	})
+	if err != nil {
+		return outlook{}, err
+	}
+	seconds, usd := secondsOf(p.cfg, p.pace), usdOf(p.cfg, p.pace)
+	out := outlook{
+		Plan: plan, Chosen: chosen, SecondsFrom: seconds.from, USDFrom: usd.from,
+		Hours:  math.Round(float64(sessions)*seconds.value/3600/float64(p.cfg.Parallel)*10) / 10,
+		DiskMB: math.Round(float64(sessions) * p.bytes / 1e6),
+	}
+	if usd.value > 0 {
+		total := math.Round(float64(sessions)*usd.value*100) / 100
+		out.USD = &total
+	}
+	return out, nil
+}
+
+func printOutlook(e env, o outlook) error {
+	fmt.Fprintf(e.stdout, "%d sessions under the profile %s: %s.\n", o.Sessions, o.Profile, o.Chosen)
+	fmt.Fprintf(e.stdout, "The metric is over %d cells; pass rates %s.\n\n", o.Cells, o.Rates)
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "a candidate with\tis kept in\tand confirmed in\tdecided after")
+	for _, d := range o.Detects {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.0f sessions\n", d.What, ofTen(d.Kept), ofTen(d.Found), d.Sessions)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "\nAbout %.0f candidates can be looked at. Of the sessions %d are for the pilot, %d\nfor the search, %d for the gate (%d of them for the reserve scenarios).\n",
+		o.Candidates, o.Pilot, o.Search, o.Gate, o.Transfer)
+	fmt.Fprintf(e.stdout, "\n%s\nThat promise costs %d of the %d sessions.\n\n", promiseLines(o.Promise), o.Gate, o.Sessions)
+	price := "unknown; set session_usd"
+	if o.USD != nil {
+		price = fmt.Sprintf("about %.2f USD (price of a session: %s)", *o.USD, o.USDFrom)
+	}
+	_, err := fmt.Fprintf(e.stdout, "Time: about %.1f h (length of a session: %s).\nCost: %s.\nDisk: about %.0f MB.\nThe smallest budget under this profile is %d sessions.\n",
+		o.Hours, o.SecondsFrom, price, o.DiskMB, o.Smallest)
+	return err
+}
+
+// promiseLines breaks the promise in two for a terminal.
+func promiseLines(text string) string {
+	if len(text) < 80 {
+		return text
+	}
+	at := 79
+	for at > 0 && text[at] != ' ' {
+		at--
+	}
+	return text[:at] + "\n" + text[at+1:]
+}
+
+// ofTen says a share in whole tenths; what is not quite nothing is not called 0.
+func ofTen(share float64) string {
+	n := int(math.Round(share * 10))
+	switch {
+	case n == 0 && share > 0:
+		return "under 1 of 10"
+	case n == 10 && share < .995:
+		return "over 9 of 10"
+	}
+	return fmt.Sprintf("%d of 10", n)
+}
+
+// suggest prints three budgets worth thinking about.
+func (p planner) suggest(ctx context.Context, e env, asJSON bool) error {
+	var all []outlook
+	least, err := p.outlook(ctx, 1, loop.Scout)
+	if err != nil {
+		return err
+	}
+	for _, sessions := range []int{(least.Smallest + 9) / 10 * 10, 500, 1200} {
+		o, err := p.outlook(ctx, sessions, "")
+		if err != nil {
+			return err
+		}
+		if o.Reachable {
+			all = append(all, o)
+		}
+	}
+	if asJSON {
+		return printJSON(e.stdout, all)
+	}
+	return printSuggestions(e, all)
+}
+
+func printSuggestions(e env, all []outlook) error {
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "budget\t+.20 found\t+.08 found\tcandidates\thours")
+	for _, o := range all {
+		fmt.Fprintf(w, "loopd run --sessions %d --profile %s\t%s\t%s\tabout %.0f\t%.1f\n",
+			o.Sessions, o.Profile, ofTen(o.Detects[0].Found), ofTen(o.Detects[1].Found), o.Candidates, o.Hours)
+	}
+	return w.Flush()
+}
+
+// suggestBudgets tells a user who gave none what to give.
+func suggestBudgets(ctx context.Context, e env) error {
+	ctx, cancel := context.WithTimeout(ctx, suggestTime)
+	defer cancel()
+	p, err := newPlanner(ctx, e)
+	if err != nil {
+		return err
+	}
+	return p.suggest(ctx, e, false)
+}
+
+// suggestTime bounds what a refusal may take.
+const suggestTime = time.Minute

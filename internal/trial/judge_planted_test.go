@@ -1,0 +1,50 @@
+package trial
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"loopd/harness"
+	"loopd/internal/sandbox"
+)
+
+// TestTheRubricIsWrittenToNoPlantedFile puts something where the rubric goes, as
+// a session of the same user could where there are no walls. It must neither be
+// followed nor written to: the judge is not asked.
+func TestTheRubricIsWrittenToNoPlantedFile(t *testing.T) {
+	t.Parallel()
+	const before = "nothing yet\n"
+	o := Options{Suite: harness.Suite{Rubric: "Say YES or NO."}}
+	for name, plant := range map[string]func(target, at string) error{
+		"link":          os.Symlink,
+		"hard link":     os.Link,
+		"dangling link": func(target, at string) error { return os.Symlink(target+".new", at) },
+		"file":          func(_, at string) error { return os.WriteFile(at, []byte(before), 0o644) },
+	} {
+		dir := t.TempDir()
+		target, at := filepath.Join(dir, "target"), filepath.Join(dir, "system.txt")
+		if err := os.WriteFile(target, []byte(before), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		box := &sandbox.Box{Tmp: dir}
+		if got, err := o.layRubric(box); err != nil || got != at {
+			t.Fatalf("with nothing planted: got %q, %v, want %s", got, err, at)
+		}
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+		if err := plant(target, at); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := o.layRubric(box); err == nil {
+			t.Errorf("%s: got %q, want an error", name, got)
+		}
+		if text, err := os.ReadFile(target); err != nil || string(text) != before {
+			t.Errorf("%s: the target holds %q, %v, want it as it was", name, text, err)
+		}
+		if _, err := os.Lstat(target + ".new"); err == nil {
+			t.Errorf("%s: the rubric went through the link", name)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package trial_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"loopd/internal/agent"
+	"loopd/internal/sandbox"
+)
+
+// looksForRubric is a judge that says YES when it finds the rubric in a file
+// that only its own user can read, and in no command line; else NO.
+const looksForRubric = `#!/bin/sh
+cat > /dev/null
+file= before=
+for a in "$@"; do
+	[ "$before" = --system-prompt-file ] && file=$a
+	before=$a
+done
+answer=YES
+[ -O "$file" ] && [ "$(stat -c %a "$file")" = 600 ] && [ "$(head -n 1 "$file")" = 'You are a strict judge.' ] || answer=NO
+grep -qsF -f "$file" /proc/[0-9]*/cmdline /proc/[0-9]*/environ && answer=NO
+printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' "$answer"
+`
+
+// TestTheRubricIsNoArgument holds for a judge with walls and without.
+func TestTheRubricIsNoArgument(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(openDir(t), "claude")
+	if err := os.WriteFile(path, []byte(looksForRubric), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, walled := range map[string]bool{"open": false, "walled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w sandbox.Walls
+			if walled {
+				w = walls(t, nobody())
+			}
+			j, _ := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, w)
+			yes, err := j.Judge(t.Context(), question())
+			wantAnswer(t, yes, err, "YES")
+		})
+	}
+}
