@@ -11,10 +11,10 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test check bench fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test check simulate-full rehearse-full bench fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/loopd: one static binary, with fixtures and plugin inside
 	@echo "== build bin/loopd $(VERSION)"
@@ -59,6 +59,15 @@ darwin:
 	@echo "== vet and build for darwin/arm64"
 	@CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
 	@CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
+
+simulate-full: build ## every check of the decision procedure at its full count (under 90 s on two cores)
+	@echo "== simulate the decision procedure"
+	@./bin/loopd simulate --tables
+
+rehearse-full: build ## ten rehearsals under the profiles fast and strict (about 20 minutes)
+	@echo "== rehearse ten nights, fast, then strict"
+	@./bin/loopd rehearse --seeds 1-10
+	@./bin/loopd rehearse --seeds 1-10 --profile strict
 
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
 	@go test -run '^$$' -bench . -benchmem ./...

@@ -42,6 +42,7 @@ type simulateOptions struct {
 	json, null, tables bool
 	nights             int
 	grid, checks       string
+	charts             string
 	seed               uint64
 	share              float64
 }
@@ -60,6 +61,7 @@ func newSimulate(e env) *cobra.Command {
 	f.StringVar(&o.checks, "checks", "", "only these checks, separated by commas: "+strings.Join(sim.CheckNames(), ", "))
 	f.BoolVar(&o.tables, "tables", false, "also compare with the rules of others, per decision and per campaign")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the draws")
+	f.StringVar(&o.charts, "charts", "", "only draw the two charts of docs/statistics.md, as SVG into this directory")
 	f.Float64Var(&o.share, "share", 1, "part of the stated run counts, for a quick look; bounds may then fail by chance")
 	return cmd
 }
@@ -83,6 +85,9 @@ func runSimulate(ctx context.Context, e env, o simulateOptions) error {
 	}
 	for _, w := range warnings {
 		fmt.Fprintln(e.stderr, "loopd: warning: "+w)
+	}
+	if o.charts != "" {
+		return drawCharts(ctx, e.path(o.charts), bench)
 	}
 	if o.null {
 		return runNulls(ctx, e, o, bench, warnings, began)

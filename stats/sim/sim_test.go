@@ -26,6 +26,11 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, r := range res.Rows {
+			if !slices.Contains(b.Checks, r.Check) {
+				t.Errorf("check %s was not asked for", r.Check)
+			}
+		}
 		data, err := json.Marshal(res)
 		if err != nil {
 			t.Fatal(err)
