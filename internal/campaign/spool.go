@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"loopd/candidates"
+	"loopd/harness"
 	"loopd/internal/atomicfile"
 	"loopd/loop"
 )
@@ -187,6 +189,9 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 	}
 	var out []candidates.Candidate
 	for _, f := range spooled {
+		if f.Err == nil {
+			f.Candidate.Targets, f.Err = c.targets(s, f.Candidate)
+		}
 		if f.Err != nil {
 			if err := c.setAside(f); err != nil {
 				return nil, err
@@ -203,6 +208,43 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 		out = append(out, f.Candidate)
 	}
 	return out, nil
+}
+
+// targets are the cells a candidate is weighed on. One that declares none and
+// edits a single skill is meant for that skill's scenarios; "all" says otherwise.
+// They are fixed before its first trial.
+func (c *Campaign) targets(s *loop.State, cand candidates.Candidate) ([]string, error) {
+	for _, t := range cand.Targets {
+		if t != candidates.AllCells && !slices.ContainsFunc(s.Started.Objective, func(cell harness.Cell) bool { return cell.String() == t }) {
+			return nil, fmt.Errorf("target %s is no cell of the metric", t)
+		}
+	}
+	skill := onlySkill(cand.Edits)
+	if len(cand.Targets) > 0 || skill == "" {
+		return cand.Targets, nil
+	}
+	var out []string
+	for _, cell := range s.Started.Objective {
+		if sc, ok := c.Sealed.Suite.Scenario(cell.Scenario); ok && sc.Skill == skill {
+			out = append(out, cell.String())
+		}
+	}
+	return out, nil
+}
+
+// onlySkill names the one skill all edits are in, empty when they are elsewhere
+// or in several.
+func onlySkill(edits []candidates.Edit) string {
+	skill := ""
+	for _, e := range edits {
+		dir, file := path.Split(e.Path)
+		name := path.Base(dir)
+		if file != "SKILL.md" || skill != "" && skill != name {
+			return ""
+		}
+		skill = name
+	}
+	return skill
 }
 
 // known says whether the candidate is in this campaign already.

@@ -71,7 +71,7 @@ func TestSpoolTakesFilesAndPatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []candidates.Candidate{
-		{ID: "c001", Source: candidates.Person, Edits: edits},
+		{ID: "c001", Source: candidates.Person, Targets: []string{"R1/sonnet"}, Edits: edits}, // those of the one skill it edits
 		{
 			ID: "c002", Source: candidates.Person, Author: "ann", Rationale: "plain", Targets: []string{"R1/sonnet"},
 			Edits: []candidates.Edit{{Path: "hooks/session-start-note.md", Whole: &text}},
@@ -82,6 +82,36 @@ func TestSpoolTakesFilesAndPatches(t *testing.T) {
 	}
 	if again := n.takeIn(c); len(again) > 0 || len(n.spooled()) > 0 {
 		t.Errorf("a second look found %v and left %v", again, n.spooled())
+	}
+}
+
+// What a candidate is weighed on is settled before its first trial, and is in
+// its commit.
+func TestTargetsFollowTheSkill(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	find, record := candidates.Edit{Path: findSkill}, candidates.Edit{Path: "skills/record-decision/SKILL.md"}
+	note := candidates.Edit{Path: "hooks/session-start-note.md"}
+	for name, tc := range map[string]struct {
+		edits    []candidates.Edit
+		declared []string
+		want     []string
+	}{
+		"one skill":       {[]candidates.Edit{find, find}, nil, []string{"R1/sonnet"}},
+		"another skill":   {[]candidates.Edit{record}, nil, []string{"W1/haiku"}},
+		"two skills":      {[]candidates.Edit{find, record}, nil, nil},
+		"skill and note":  {[]candidates.Edit{find, note}, nil, nil},
+		"the note":        {[]candidates.Edit{note}, nil, nil},
+		"declared all":    {[]candidates.Edit{find}, []string{"all"}, []string{"all"}},
+		"declared a cell": {[]candidates.Edit{find}, []string{"W1/haiku"}, []string{"W1/haiku"}},
+	} {
+		got, err := c.targets(c.Current(), candidates.Candidate{Edits: tc.edits, Targets: tc.declared})
+		if err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, %v, want %v", name, got, err, tc.want)
+		}
 	}
 }
 
@@ -103,6 +133,7 @@ func TestSpoolSetsAsideWhatItCannotRead(t *testing.T) {
 		"both.yaml":      "patch: not a patch\n",
 		"source.yaml":    "source: stranger\n" + fmt.Sprintf(whole, "x"),
 		"target.yaml":    "targets: [somewhere]\n" + fmt.Sprintf(whole, "x"),
+		"cell.yaml":      "targets: [R1/sonnet, R9/sonnet]\n" + fmt.Sprintf(whole, "x"),
 		"large.yaml":     fmt.Sprintf(whole, strings.Repeat("n", 2<<20)),
 		"latin1.yaml":    fmt.Sprintf(whole, "caf\xe9"),
 		"rationale.yaml": "rationale: \"caf\xe9\"\n" + fmt.Sprintf(whole, "x"),
@@ -123,14 +154,14 @@ func TestSpoolSetsAsideWhatItCannotRead(t *testing.T) {
 	}
 	want := []string{"good.yaml"}
 	for _, bad := range []string{
-		"both", "dir", "empty", "garbage", "large", "latin1", "link", "nothing", "pipe", "rationale", "source", "target", "unknown",
+		"both", "cell", "dir", "empty", "garbage", "large", "latin1", "link", "nothing", "pipe", "rationale", "source", "target", "unknown",
 	} {
 		want = append(want, bad+".yaml.refused")
 		if said := strings.Count(n.log.String(), filepath.Join(n.home.Spool(), bad+".yaml")+" "); said != 1 {
 			t.Errorf("%s: said %d times", bad, said)
 		}
 	}
-	for _, reason := range []string{"bytes, at most 1048576", "not a regular file", "not UTF-8 text", "neither a patch nor files"} {
+	for _, reason := range []string{"bytes, at most 1048576", "not a regular file", "not UTF-8 text", "neither a patch nor files", "target R9/sonnet is no cell of the metric"} {
 		if !strings.Contains(n.log.String(), reason) {
 			t.Errorf("%q was never the reason", reason)
 		}
