@@ -96,6 +96,11 @@ func runSimulate(ctx context.Context, e env, o simulateOptions) error {
 	if err != nil {
 		return err
 	}
+	if bench.Own != nil {
+		for i := range out.Rows {
+			out.Rows[i].Published = "" // which is for the grid of the program
+		}
+	}
 	out.Seed, out.Warnings, out.Workers, out.WallSeconds = o.seed, warnings, bench.Workers, time.Since(began).Seconds()
 	if o.json {
 		err = printJSON(e.stdout, out)

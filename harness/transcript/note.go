@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,6 +56,8 @@ func noteDelivered(t *Transcript, w Want, _ External) verdict {
 	}
 	h := hooks[0]
 	switch {
+	case spokeBefore(t, h.Line):
+		return no(harness.HookNotDelivered, h.Line, "the hook answered after the agent had spoken")
 	case h.ExitCode != 0 || h.Outcome != "success":
 		return no(harness.HookNotDelivered, h.Line, "the hook ended with exit code %d and outcome %q", h.ExitCode, h.Outcome)
 	case w.Silent && strings.TrimSpace(h.Output) == "":
@@ -72,6 +75,12 @@ func noteDelivered(t *Transcript, w Want, _ External) verdict {
 		return no(harness.HookNotDelivered, h.Line, "the hook delivered another text than this wording's note")
 	}
 	return verdict{}
+}
+
+// spokeBefore says whether the agent had said or done something by a line: what
+// came later was not in its context.
+func spokeBefore(t *Transcript, line int) bool {
+	return slices.ContainsFunc(t.Blocks, func(b Block) bool { return b.Message != "" && b.Line < line })
 }
 
 // noteExposed asks that the gateway saw note and skill descriptions whole.

@@ -69,6 +69,25 @@ func dropLines(mark string) func(string) string {
 	}
 }
 
+// moveToEnd puts the lines that hold a mark behind all others but the result.
+func moveToEnd(mark string) func(string) string {
+	return func(s string) string {
+		var moved, out []string
+		for _, l := range strings.SplitAfter(s, "\n") {
+			switch {
+			case strings.Contains(l, mark):
+				moved = append(moved, l)
+			case strings.Contains(l, `"type":"result"`):
+				out = append(append(out, moved...), l)
+				moved = nil
+			default:
+				out = append(out, l)
+			}
+		}
+		return strings.Join(out, "")
+	}
+}
+
 func whole(stream string) func(string) string { return func(string) string { return stream } }
 
 func insert(line string) func(string) string {
@@ -146,6 +165,7 @@ func startDamages() []damage {
 func noteDamages() []damage { // req 55
 	return []damage{
 		{name: "no hook answer", class: harness.HookNotDelivered, edit: dropLines(`"hook_response"`)},
+		{name: "hook answers last", class: harness.HookNotDelivered, edit: moveToEnd(`"hook_response"`)}, // req 14
 		{name: "hook exit 2", class: harness.HookNotDelivered, edit: replace(`"exit_code":0`, `"exit_code":2`)},
 		{name: "hook cancelled", class: harness.HookNotDelivered, edit: replace(`"outcome":"success"`, `"outcome":"cancelled"`)},
 		{name: "hook silent", class: harness.HookNotDelivered, edit: envelope("")},
