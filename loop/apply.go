@@ -44,7 +44,10 @@ func (s *State) apply(e Event) error {
 	case Decided:
 		return s.applyDecided(p, e.Time)
 	case Paused:
-		s.Paused, s.stop = &p, nil
+		s.Paused = &p
+		if s.stop != nil && gravity(s.stop.Class) == gravityPause {
+			s.stop = nil // a halt that is due outlives the end of a window
+		}
 	case Resumed:
 		if s.Halted != nil && !s.Halted.Class.Lifts() {
 			return fmt.Errorf("apply %s: the halt does not lift: %s", p.Kind(), s.Halted.Reason)
@@ -52,7 +55,7 @@ func (s *State) apply(e Event) error {
 		s.Paused, s.Halted = nil, nil
 		s.lifted++
 	case Halted:
-		s.Halted, s.stop, s.leaked = &p, nil, nil
+		s.Halted, s.stop = &p, nil
 	case Unparked:
 		return s.applyUnparked(p)
 	case Finished:
@@ -109,6 +112,7 @@ func (s *State) applyUnparked(p Unparked) error {
 	s.Contest = prog.Contest
 	s.Contest.Began, s.Contest.Share = s.Contest.Sessions, s.searchLeft()/s.candidatesLeft()
 	s.Contest.GuardBase = slices.Clone(s.Bank.Guard)
+	s.Contest.Stale = s.Contest.Stale || s.Bank.Watch.Alarm
 	return nil
 }
 
@@ -118,6 +122,9 @@ func (s *State) applyExtended(p Extended) error {
 	if !s.GateOpen() || p.Sessions <= 0 {
 		return fmt.Errorf("apply %s: no gate is waiting for more sessions", p.Kind())
 	}
+	if s.GateContest == nil { // not one round was within the budget
+		s.GateContest = s.gateContest()
+	}
 	s.Ended, s.Phase, s.Contest = nil, Gate, s.GateContest
 	s.extra += p.Sessions
 	return nil
@@ -126,12 +133,15 @@ func (s *State) applyExtended(p Extended) error {
 // GateOpen says whether the campaign ended at a gate whose evidence may still
 // grow.
 func (s *State) GateOpen() bool {
-	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && s.GateContest != nil
+	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && len(s.Kept) > 0
 }
 
 func (s *State) applyPlanned(p Planned) error {
 	if s.open || p.Round.N != len(s.Rounds)+1 {
 		return fmt.Errorf("apply %s: round %d cannot follow", p.Kind(), p.Round.N)
+	}
+	if why := s.misfit(p.Round); why != "" {
+		return fmt.Errorf("apply %s: round %d: %s", p.Kind(), p.Round.N, why)
 	}
 	if p.Round.Subject == SubjectGate && s.Contest == nil {
 		s.Phase = Gate
@@ -181,6 +191,9 @@ func (s *State) applyRecorded(p Recorded) error {
 	if sl.resolved {
 		return fmt.Errorf("apply %s: slot of trial %s is counted already", p.Kind(), t.ID)
 	}
+	if t.Spec.Campaign != s.Started.Campaign || t.Spec.Attempt != sl.recorded+1 {
+		return fmt.Errorf("apply %s: trial %s is attempt %d of campaign %s, attempt %d of %s is due", p.Kind(), t.ID, t.Spec.Attempt, t.Spec.Campaign, sl.recorded+1, s.Started.Campaign)
+	}
 	s.Trials = append(s.Trials, Run{Trial: t, Subject: r.Subject, Purpose: r.Purpose, Window: s.lifted + 1})
 	sl.recorded++
 	if t.Session != "" {
@@ -188,7 +201,7 @@ func (s *State) applyRecorded(p Recorded) error {
 	}
 	s.countAttempt(t)
 	fate := t.Class.Fate()
-	if fate == harness.FateHalt || fate == harness.FatePause {
+	if g := gravity(t.Class); g > 0 && (s.stop == nil || g > gravity(s.stop.Class)) {
 		s.stop = &t
 	}
 	if s.impossible(t) {
@@ -208,6 +221,9 @@ func (s *State) applyRecorded(p Recorded) error {
 }
 
 func (s *State) countAttempt(t harness.Trial) {
+	if fromOutside(t.Class) {
+		return
+	}
 	tr := s.triesOf(t.Spec.Slot.Wording)
 	tr.all++
 	if t.Class != harness.Valid {
@@ -225,6 +241,9 @@ func (s *State) applyClosed(p Closed) error {
 	r := s.round()
 	if r == nil || r.N != p.Round || len(s.unresolved(*r)) > 0 {
 		return fmt.Errorf("apply %s: round %d is not complete", p.Kind(), p.Round)
+	}
+	if r.Purpose == ForBet && len(p.Seen) != len(s.Started.Objective) {
+		return fmt.Errorf("apply %s: round %d shows %d cells, the grid has %d", p.Kind(), p.Round, len(p.Seen), len(s.Started.Objective))
 	}
 	s.open = false
 	switch r.Purpose {

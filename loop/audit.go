@@ -62,14 +62,14 @@ func (a *Auditor) compare(p Payload) string {
 	case Decided:
 		if p.Reason == ByLint {
 			a.Audit.ByHand++
-			return a.queued(p.Candidate)
+			return a.linted(p)
 		}
 		a.Audit.Verdicts++
 		return a.derived(p)
 	case Ended:
-		if len(Next(a.State).Append) == 0 && p.Outcome != Promoted {
+		if p.ByHand {
 			a.Audit.ByHand++
-			return ""
+			return a.endedByHand(p)
 		}
 		a.Audit.Verdicts++
 		return a.derived(p)
@@ -114,6 +114,28 @@ func (a *Auditor) committed(p Committed) string {
 		return ""
 	}
 	return a.queued(p.Candidate)
+}
+
+// linted looks at a refusal by the lint: no session was run and nothing else can
+// come of it.
+func (a *Auditor) linted(p Decided) string {
+	if p.Verdict != Reject || p.EValue != nil || p.ConcurrentE != nil || p.Sessions != 0 {
+		return "a lint rejects, and before the first session"
+	}
+	return a.queued(p.Candidate)
+}
+
+// endedByHand looks at an end that a person brought about: it promotes nothing
+// and claims no evidence.
+func (a *Auditor) endedByHand(p Ended) string {
+	want := NoChange
+	if len(a.State.Kept) > 0 {
+		want = Unconfirmed
+	}
+	if a.State.Ended != nil || p.Outcome != want || p.EValue != nil || p.Open {
+		return fmt.Sprintf("an end by hand is %s and claims nothing", want)
+	}
+	return ""
 }
 
 func (a *Auditor) queued(id string) string {

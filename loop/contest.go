@@ -43,13 +43,21 @@ func (s *State) gateWeights() []float64 {
 	var targets []string
 	for _, id := range s.Kept {
 		own := s.Find(id).Candidate.Targets
-		if len(own) == 0 || slices.Contains(own, candidates.AllCells) {
+		if !s.declares(own) {
 			targets = nil
 			break
 		}
 		targets = append(targets, own...)
 	}
 	return targetWeights(s.Started.Objective, targets)
+}
+
+// declares says whether targets name a cell of the grid. Where they name none,
+// the whole grid was looked at.
+func (s *State) declares(targets []string) bool {
+	return !slices.Contains(targets, candidates.AllCells) && slices.ContainsFunc(s.Started.Objective, func(c harness.Cell) bool {
+		return slices.Contains(targets, c.String())
+	})
 }
 
 // targetWeights is uniform over the cells named, or over all when none is.
@@ -183,10 +191,13 @@ func (c *Contest) beginConcurrent() {
 // of the stage with the pooled champion where there were two.
 func (c *Contest) E() float64 {
 	if c.Concurrent {
-		return math.Exp(c.Pooled)
+		return finite(c.Pooled)
 	}
-	return math.Exp(c.LogE)
+	return finite(c.LogE)
 }
+
+// finite is the evidence as a number a record can hold.
+func finite(logE float64) float64 { return min(math.Exp(logE), math.MaxFloat64) }
 
 // Counts returns both arms' counts by objective cell, all reps known.
 func (c *Contest) Counts() (champion, candidate []stats.Count) {

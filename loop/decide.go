@@ -25,6 +25,10 @@ func Decide(s *State, c *Contest) Decision {
 	if undelivered(s, c) {
 		return Decision{Verdict: Broken, Reason: ByDelivery}
 	}
+	if c.Subject != SubjectGate && s.round() == nil && s.triesOf(c.Wording).tooOften() {
+		// As champion it would halt the campaign.
+		return Decision{Verdict: Broken, Reason: ByDelivery}
+	}
 	if c.Rounds > 0 && unequalInvalid(s, c) {
 		return Decision{Verdict: Broken, Reason: ByInvalidRate}
 	}
@@ -89,6 +93,9 @@ func (s *State) keepAt() float64 {
 	return 1 / level // a level of 0 is never reached
 }
 
+// keepable says whether the next candidate could be kept at all.
+func (s *State) keepable() bool { return !math.IsInf(s.keepAt(), 1) }
+
 // screened shortlists a candidate whose one rep a cell passes more often than
 // the champion's record, if the guards let it.
 func screened(s *State, c *Contest) Decision {
@@ -137,11 +144,17 @@ func unequalInvalid(s *State, c *Contest) bool {
 	return stats.CompareInvalid(stats.Count{Pass: own.invalid, N: own.all}, stats.Count{Pass: base.invalid, N: base.all}).Worse
 }
 
+// tooOften says whether more than one attempt in twenty was not delivered.
+func (t *tries) tooOften() bool { return t.all >= invalidAtMost && t.undelivered*20 > t.all }
+
 // instrumentBroken says whether the champion itself fails to be delivered too
 // often for anything to be measured with it.
 func instrumentBroken(s *State) string {
 	t := s.triesOf(s.Champion)
-	if t.all < invalidAtMost || t.undelivered*20 <= t.all {
+	// Within a round only what cannot change any more is looked at: where a crash
+	// falls must not decide.
+	dead := t.undeliveredEarly >= brokenEarly
+	if !dead && (s.round() != nil || !t.tooOften()) {
 		return ""
 	}
 	return fmt.Sprintf("the champion's plugin or hook did not arrive in %d of %d sessions", t.undelivered, t.all)
@@ -268,6 +281,6 @@ func (c *Contest) concurrentE() *float64 {
 	if !c.Concurrent {
 		return nil
 	}
-	e := math.Exp(c.LogE)
+	e := finite(c.LogE)
 	return &e
 }

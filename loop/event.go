@@ -150,6 +150,8 @@ type Ended struct {
 	EValue *float64 `json:"e_value"`
 	// Open: the gate's evidence may go on when the budget is extended.
 	Open bool `json:"open,omitempty"`
+	// ByHand: what measures was changed, which no event before it says.
+	ByHand bool `json:"by_hand,omitempty"`
 }
 
 // Kind returns the event's name in the ledger.

@@ -28,11 +28,11 @@ func Next(s *State) Step {
 	switch {
 	case s.Ended != nil || s.Halted != nil || s.Paused != nil || s.Started.Campaign == "":
 		return Step{Idle: true}
+	case s.leaked != nil:
+		// Before any stop: a halt that lifts must not hide one that does not.
+		return appendStep(Halted{Reason: fmt.Sprintf("%s passed axis b, which cannot be: the checker or the fixture gives the answer away (trial %s)", s.leaked.Spec.Slot.Cell, s.leaked.ID)})
 	case s.stop != nil:
 		return stopStep(s.stop)
-	}
-	if s.leaked != nil {
-		return appendStep(Halted{Reason: fmt.Sprintf("%s passed axis b, which cannot be: the checker or the fixture gives the answer away (trial %s)", s.leaked.Spec.Slot.Cell, s.leaked.ID)})
 	}
 	if why := instrumentBroken(s); why != "" {
 		return appendStep(Halted{Reason: why})
@@ -118,7 +118,8 @@ func nextInSearch(s *State) Step {
 	case s.searchLeft() < len(s.Started.Objective):
 		return toGate(s) // a candidate that cannot get one round stays in the queue
 	}
-	if waiting := s.Waiting(); len(waiting) > 0 {
+	// Beyond the candidates its error rate is shared among certified keeps none.
+	if waiting := s.Waiting(); len(waiting) > 0 && s.keepable() {
 		return Step{Prepare: &waiting[0]}
 	}
 	if id := s.parked(); id != "" {

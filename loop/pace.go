@@ -1,15 +1,17 @@
 package loop
 
-// Pace is what sessions have cost so far, every attempt counted, because an
-// invalid one takes its time too.
+import "loopd/harness"
+
+// Pace is what valid sessions have cost so far. What broke at its start took no
+// time and says nothing about the others.
 type Pace struct {
 	Sessions int     `json:"sessions"`
 	Seconds  float64 `json:"seconds"` // mean wall time of a session, 0 for unknown
 	USD      float64 `json:"usd"`     // mean list price, 0 for unknown
 }
 
-// PaceOf measures the sessions of the campaigns given. Simulated ones say
-// nothing about real ones and are left out, as are sessions that never started.
+// PaceOf measures the valid sessions of the campaigns given. Simulated ones say
+// nothing about real ones and are left out.
 func PaceOf(campaigns ...*State) Pace {
 	var p Pace
 	priced, seconds, usd := 0, 0.0, 0.0
@@ -18,7 +20,7 @@ func PaceOf(campaigns ...*State) Pace {
 			continue
 		}
 		for _, t := range s.Trials {
-			if t.Seconds <= 0 {
+			if t.Seconds <= 0 || t.Class != harness.Valid {
 				continue
 			}
 			p.Sessions++

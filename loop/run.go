@@ -229,7 +229,7 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 // abandoned says whether the round under way has already lost its purpose.
 func (l *Loop) abandoned() bool {
 	c := l.State.Contest
-	return c != nil && undelivered(l.State, c)
+	return c != nil && undelivered(l.State, c) || instrumentBroken(l.State) != ""
 }
 
 // distinct turns a trial whose session was recorded before into no evidence: it

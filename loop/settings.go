@@ -92,8 +92,8 @@ func (s Settings) Validate(objective int) error {
 	if !(s.GateShare >= 0 && s.GateShare < 1) || !(s.Sentinels >= 0 && s.Sentinels < 1) {
 		errs = append(errs, fmt.Errorf("gate_share, sentinels: %v, %v: not within [0,1)", s.GateShare, s.Sentinels))
 	}
-	if s.PilotReps < 1 || s.PoolReps < 0 || s.Retries < 0 || s.MaxCandidates < 1 || s.TransferReps < 0 {
-		errs = append(errs, errors.New("pilot_reps, pool_reps, retries, max_candidates, transfer_reps: too small"))
+	if s.PilotReps < 1 || s.PoolReps < 0 || s.GuardReps < 0 || s.ControlReps < 0 || s.TopUpReps < 0 || s.Retries < 0 || s.MaxCandidates < 1 || s.TransferReps < 0 {
+		errs = append(errs, errors.New("pilot_reps, pool_reps, guard_reps, control_reps, top_up_reps, retries, max_candidates, transfer_reps: too small"))
 	}
 	if !(s.KeepAt > 1) || !(s.PromoteAt > 1) {
 		errs = append(errs, errors.New("keep_at, promote_at: evidence starts at 1"))

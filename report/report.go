@@ -297,7 +297,7 @@ func unequalArms(s *loop.State) string {
 	if len(differ) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("invalid sessions are unequal: start %d/%d, but %s", invalid[loop.SubjectStart], all[loop.SubjectStart], names(differ))
+	return fmt.Sprintf("invalid sessions are more than 2 points apart, which may be chance: start %d/%d, but %s", invalid[loop.SubjectStart], all[loop.SubjectStart], names(differ))
 }
 
 // rate makes a Rate from a count.

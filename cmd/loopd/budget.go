@@ -56,7 +56,7 @@ func (l limits) allow(cfg config.Config, pace loop.Pace, parallel int, now time.
 	case l.until != "":
 		return untilTime(l.until, secondsOf(cfg, pace), parallel, now)
 	case l.cost != 0:
-		return forCost(l.cost, usdOf(cfg, pace))
+		return forCost(l.cost, usdOf(cfg, pace), "run")
 	}
 	return allowance{Sessions: cfg.Sessions}, nil
 }
@@ -111,12 +111,12 @@ func untilTime(text string, each figure, parallel int, now time.Time) (allowance
 	return allowance{Sessions: n, Deadline: deadline, Why: why}, nil
 }
 
-func forCost(usd float64, each figure) (allowance, error) {
+func forCost(usd float64, each figure, verb string) (allowance, error) {
 	if !(usd > 0) || math.IsInf(usd, 1) {
-		return allowance{}, usageError("loopd run --cost 40", "--cost %v: not an amount in USD", usd)
+		return allowance{}, usageError("loopd "+verb+" --cost 40", "--cost %v: not an amount in USD", usd)
 	}
 	if each.value <= 0 {
-		return allowance{}, usageError("LOOPD_SESSION_USD=0.15 loopd run --cost 40", "--cost: what a session costs is not known: none was measured, and session_usd is not set")
+		return allowance{}, usageError(fmt.Sprintf("LOOPD_SESSION_USD=0.15 loopd %s --cost %g", verb, usd), "--cost: what a session costs is not known: none was measured, and session_usd is not set")
 	}
 	n := int(usd / each.value)
 	return allowance{Sessions: n, Why: fmt.Sprintf("%d sessions of %.3f USD (%s)", n, each.value, each.from)}, nil

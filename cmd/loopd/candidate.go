@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ func newCandidateAdd(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add", Short: "put a candidate into the queue", Args: noArgs,
 		Long: "  loopd candidate add --patch idea.patch --rationale \"say when, not what\"\n  loopd candidate add --file skills/find/SKILL.md=draft.md --target R1/sonnet\n\nA patch is a unified diff of the Surface (SKILL.md files and the hook note), - reads\nit from standard input. The next run takes it from the spool.",
-		RunE: func(*cobra.Command, []string) error { return runCandidateAdd(e, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCandidateAdd(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.patch, "patch", "", "file with a unified diff, - for standard input")
@@ -53,9 +54,12 @@ func newCandidateAdd(e env) *cobra.Command {
 	return cmd
 }
 
-func runCandidateAdd(e env, o addOptions) error {
+func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 	home, err := reviewHome(e, o.state)
 	if err != nil {
+		return err
+	}
+	if err := o.checkTargets(ctx, e); err != nil {
 		return err
 	}
 	d := campaign.Dropped{Rationale: o.rationale, Author: o.author, Targets: o.targets, Simplify: o.simplify, Source: candidates.Person}
@@ -87,8 +91,30 @@ func runCandidateAdd(e env, o addOptions) error {
 	if err != nil {
 		return &codedError{exitUsage, err, "loopd candidate add --help"}
 	}
-	_, err = fmt.Fprintf(e.stdout, "queued %s\n\nNext: loopd run\n", name)
+	_, err = fmt.Fprintf(e.stdout, "queued %s\n\nNext: loopd plan\n", name)
 	return err
+}
+
+// checkTargets refuses a target that is no cell of the metric now, rather than
+// at night. With a state directory of its own the plugin is not known.
+func (o addOptions) checkTargets(ctx context.Context, e env) error {
+	if len(o.targets) == 0 || o.state != "" {
+		return nil
+	}
+	p, err := newPlanner(ctx, e)
+	if err != nil {
+		return err
+	}
+	var cells []string
+	for _, c := range p.grid.Objective {
+		cells = append(cells, c.String())
+	}
+	for _, t := range o.targets {
+		if t != candidates.AllCells && !slices.Contains(cells, t) {
+			return usageError("loopd candidate add --help", "add candidate: target %q is no cell of the metric; cells are %s, or all", t, strings.Join(cells, ", "))
+		}
+	}
+	return nil
 }
 
 // maxArg bounds what is read from a file or standard input.

@@ -120,6 +120,6 @@ func printSeal(e env, dir string, m frozen.Manifest, reason string, asJSON bool)
 			Reason string        `json:"reason"`
 		}{dir, m.Digest(), files, reason})
 	}
-	_, err := fmt.Fprintf(e.stdout, "sealed %s: %d files, digest %s (%s)\n\nNext: loopd run --sessions 400\n", dir, files, m.Digest().Short(), reason)
+	_, err := fmt.Fprintf(e.stdout, "sealed %s: %d files, digest %s (%s)\n\nNext: loopd plan\n", dir, files, m.Digest().Short(), reason)
 	return err
 }

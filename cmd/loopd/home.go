@@ -27,7 +27,7 @@ To see a whole campaign first, simulated:  loopd rehearse
 		return err
 	}
 	if len(r.states) == 0 {
-		_, err := fmt.Fprintln(e.stdout, "No campaign yet.\n\nNext: loopd run --sessions 400")
+		_, err := fmt.Fprintln(e.stdout, "No campaign yet.\n\nNext: loopd plan")
 		return err
 	}
 	s := r.states[len(r.states)-1]

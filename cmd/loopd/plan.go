@@ -45,6 +45,7 @@ which nothing can be decided is refused with the smallest that would do.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.budget, "budget", 0, "in sessions")
+	f.IntVar(&o.budget, "sessions", 0, "the same as --budget")
 	f.Float64Var(&o.hours, "hours", 0, "in hours")
 	f.Float64Var(&o.cost, "cost", 0, "in USD at list price")
 	f.StringVar(&o.profile, "profile", "", "rule for keeping; empty chooses one that fits")
@@ -176,7 +177,7 @@ func ratesOf(cells []harness.Cell, states []*loop.State) (rates []float64, from 
 			return rates, "measured in campaign " + states[i].Started.Campaign
 		}
 	}
-	from = "as in the reference run"
+	from = "as built in (a weak and a strong model)"
 	for _, c := range cells {
 		rate, ok := rehearsal.ReferenceRate(c)
 		if !ok {
@@ -250,7 +251,7 @@ func (p planner) sessions(o planOptions) (int, error) {
 		each := secondsOf(p.cfg, p.pace)
 		return max(1, min(maxPlanned, int(o.hours*3600/each.value*float64(p.cfg.Parallel)))), nil
 	case o.cost != 0:
-		a, err := forCost(o.cost, usdOf(p.cfg, p.pace))
+		a, err := forCost(o.cost, usdOf(p.cfg, p.pace), "plan")
 		return max(1, min(maxPlanned, a.Sessions)), err
 	}
 	return o.budget, nil
@@ -370,11 +371,16 @@ func (p planner) suggest(ctx context.Context, e env, asJSON bool) error {
 }
 
 func printSuggestions(e env, all []outlook) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(e.stdout, "No budget within reason decides anything on this grid.")
+		return err
+	}
 	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "budget\t+.20 found\t+.08 found\tcandidates\thours")
+	fmt.Fprintf(w, "On %d cells, pass rates %s.\nOf 10 candidates with a rise of .20 or .08 the gate confirms about:\n\n", all[0].Cells, all[0].Rates)
+	fmt.Fprintln(w, "\t.20\t.08\tlooks at\thours")
 	for _, o := range all {
-		fmt.Fprintf(w, "loopd run --sessions %d --profile %s\t%s\t%s\tabout %.0f\t%.1f\n",
-			o.Sessions, o.Profile, ofTen(o.Detects[0].Found), ofTen(o.Detects[1].Found), o.Candidates, o.Hours)
+		fmt.Fprintf(w, "loopd run --sessions %d --profile %s\t%.0f\t%.0f\tabout %.0f\t%.1f\n",
+			o.Sessions, o.Profile, 10*o.Detects[0].Found, 10*o.Detects[1].Found, o.Candidates, o.Hours)
 	}
 	return w.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,6 +69,9 @@ func newRehearse(e env) *cobra.Command {
 }
 
 func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	if o.printPlan {
 		return printPlan(ctx, e, o)
 	}
@@ -113,6 +117,9 @@ func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {
 		err = printJSON(e.stdout, res)
 	} else {
 		err = printRehearsal(e, res)
+		if dir := o.kept(); err == nil && dir != "" {
+			err = printKept(e, dir)
+		}
 	}
 	if err != nil {
 		return err
@@ -191,6 +198,27 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	})
 }
 
+// kept is the directory that is still there afterwards, if any.
+func (o rehearseOptions) kept() string {
+	if o.resume != "" {
+		return o.resume
+	}
+	return o.dir
+}
+
+// check refuses what cannot be meant.
+func (o rehearseOptions) check() error {
+	switch fault, profile := rehearsal.Fault(o.fault), loop.Profile(o.profile); {
+	case fault != rehearsal.NoFault && !slices.Contains(rehearsal.Faults(), fault):
+		return usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", fault)
+	case !slices.Contains(loop.Profiles(), profile):
+		return usageError("loopd rehearse --profile strict", "unknown profile %q", profile)
+	case o.candidates < 0 || o.sessions < 1 || o.parallel < 1:
+		return usageError("loopd rehearse --help", "--candidates %d, --sessions %d, --parallel %d: too small", o.candidates, o.sessions, o.parallel)
+	}
+	return nil
+}
+
 func (o rehearseOptions) directory() (dir string, keep bool, err error) {
 	switch {
 	case o.resume != "":
@@ -203,12 +231,6 @@ func (o rehearseOptions) directory() (dir string, keep bool, err error) {
 }
 
 func (o rehearseOptions) binary(ctx context.Context, e env, s rehearsal.Setup) (agent.Binary, error) {
-	if s.Fault != rehearsal.NoFault && !slices.Contains(rehearsal.Faults(), s.Fault) {
-		return agent.Binary{}, usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", s.Fault)
-	}
-	if !slices.Contains(loop.Profiles(), s.Profile) {
-		return agent.Binary{}, usageError("loopd rehearse --profile strict", "unknown profile %q", s.Profile)
-	}
 	switch s.Agent {
 	case rehearsal.StandIn:
 		return standInBinary()
@@ -234,5 +256,11 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	fmt.Fprintf(e.stdout, "%d of %d sessions isolated; ", r.Isolated, r.Sessions)
 	fmt.Fprintf(e.stdout, "%d mismatches, %d orphan processes, user's repository untouched: %s\n", r.Mismatches, r.Orphans, yesNo(r.UserUntouched))
 	_, err := fmt.Fprintf(e.stdout, "%.0f s, %.2f s a session, at most %.0f MB resident\n", r.WallSeconds, r.SessionSeconds, r.ResidentMB)
+	return err
+}
+
+// printKept says where to look further when the directory stays.
+func printKept(e env, dir string) error {
+	_, err := fmt.Fprintf(e.stdout, "\nKept in %s. Next: loopd report --state %s\n", dir, filepath.Join(dir, "state"))
 	return err
 }

@@ -166,8 +166,12 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if n.graphs, err = home.Graphs(); err != nil {
 		return nil, err
 	}
-	if err := n.choose(sealed.Suite, under); err != nil {
+	goesOn := under || !o.anew && len(states) > 0 && states[len(states)-1].GateOpen()
+	if err := n.choose(sealed.Suite, goesOn); err != nil {
 		return nil, err
+	}
+	if !goesOn {
+		n.warnOfLittle(ctx, e, states)
 	}
 	makeJudge, err := judgeOf(e, cfg, sealed.Suite)
 	if err != nil {
@@ -196,7 +200,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 }
 
 // runHint is the command that opens a campaign.
-const runHint = "loopd run --sessions 400"
+const runHint = "loopd run --sessions 400 --profile scout"
 
 // outside looks at what a campaign needs beside its suite: a repository with a
 // commit to start from, a credential and an agent.
@@ -253,6 +257,18 @@ func (n *night) choose(s harness.Suite, under bool) error {
 		return usageError(runHint, "start campaign: %w", err)
 	}
 	return nil
+}
+
+// warnOfLittle says when a budget cannot confirm anything. It is the user's to
+// spend all the same.
+func (n *night) warnOfLittle(ctx context.Context, e env, states []*loop.State) {
+	p := planner{cfg: n.cfg, grid: n.grid, bytes: assumedBytes}
+	p.rates, p.from = ratesOf(n.grid.Objective, states)
+	out, err := p.outlook(ctx, n.allowed.Sessions, n.settings.Profile)
+	if err == nil && !out.Reachable {
+		fmt.Fprintf(e.stderr, "loopd: warning: %s can hardly confirm anything under the profile %s; the smallest budget that would is %d\n",
+			plural(n.allowed.Sessions), out.Profile, out.Smallest)
+	}
 }
 
 // startGateway opens the way to the API the user's environment names.

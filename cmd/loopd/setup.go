@@ -105,7 +105,7 @@ func openReview(ctx context.Context, e env, state string) (review, error) {
 // current returns the newest campaign, or an error that says how to get one.
 func (r review) current() (*loop.State, error) {
 	if len(r.states) == 0 {
-		return nil, usageError("loopd run --sessions 400", "no campaign yet in %s", r.home.Dir)
+		return nil, usageError("loopd plan", "no campaign yet in %s", r.home.Dir)
 	}
 	return r.states[len(r.states)-1], nil
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/campaign"
+	"loopd/internal/ledger"
 	"loopd/loop"
 )
 
 func newVerify(e env) *cobra.Command {
 	var asJSON, deep bool
-	var file string
+	var file, state string
 	cmd := &cobra.Command{
 		Use: "verify", Short: "check ledger, seal, branches and projections", Args: noArgs,
 		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it; with --export the same is done to an exported file,\nwithout the ledger it came from.",
@@ -24,10 +25,14 @@ func newVerify(e env) *cobra.Command {
 			if file != "" {
 				return verifyExport(e, file, asJSON)
 			}
+			if state != "" {
+				return verifyState(cmd.Context(), e, state, asJSON)
+			}
 			return runVerify(cmd.Context(), e, deep, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "derive every bet, e-value and verdict again")
+	cmd.Flags().StringVar(&state, "state", "", "check the ledger in this state directory alone, such as a rehearsal's")
 	cmd.Flags().StringVar(&file, "export", "", "check this file, written by loopd export, instead")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
@@ -72,6 +77,32 @@ func wrongIn(audits ...loop.Audit) error {
 	return &codedError{exitFailed, errors.New(strings.Join(lines, "\n")), ""}
 }
 
+// verifyState checks a ledger without its plugin and suite: every hash, and
+// every campaign derived again.
+func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
+	l, err := ledger.OpenReadOnly(e.path(dir))
+	if err != nil {
+		return &codedError{exitUsage, err, "loopd status --state " + dir}
+	}
+	defer l.Close()
+	if err := l.Verify(ctx); err != nil {
+		return err
+	}
+	audits, err := campaign.Audits(ctx, l)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(e.stdout, audits)
+	} else {
+		fmt.Fprintln(e.stdout, "ledger: every hash right")
+		for _, a := range audits {
+			err = errors.Join(err, printAudit(e, a))
+		}
+	}
+	return errors.Join(err, wrongIn(audits...))
+}
+
 // verifyExport checks a file someone else may have sent.
 func verifyExport(e env, file string, asJSON bool) error {
 	f, err := os.Open(e.path(file))
@@ -88,6 +119,9 @@ func verifyExport(e env, file string, asJSON bool) error {
 	} else {
 		fmt.Fprintf(e.stdout, "export: %d events, every hash right; %d withheld\n", found.Events, found.Withheld)
 		err = printAudit(e, found.Audit)
+		if !found.Whole {
+			fmt.Fprintln(e.stdout, "the campaign has no end in this file: it was cut short, or exported while under way")
+		}
 	}
 	if !found.SameChecks {
 		fmt.Fprintln(e.stderr, "loopd: the export was written by another version of the measuring code, which may decide otherwise")
@@ -96,7 +130,7 @@ func verifyExport(e env, file string, asJSON bool) error {
 }
 
 func printAudit(e env, a loop.Audit) error {
-	_, err := fmt.Fprintf(e.stdout, "campaign %s: %d rounds and %d verdicts derived again from %d trials, %d differ; each round was planned before its sessions\n",
+	_, err := fmt.Fprintf(e.stdout, "campaign %s: rounds %d, verdicts %d, derived again from %d trials;\n  %d differ; each round was planned before its sessions\n",
 		a.Campaign, a.Rounds, a.Verdicts, a.Trials, len(a.Wrong))
 	return err
 }

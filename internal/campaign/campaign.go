@@ -389,7 +389,7 @@ func (c *Campaign) end(ctx context.Context, why string) error {
 	if len(s.Kept) > 0 {
 		outcome = loop.Unconfirmed
 	}
-	return c.record(ctx, loop.Ended{Outcome: outcome, Why: why})
+	return c.record(ctx, loop.Ended{Outcome: outcome, Why: why, ByHand: true})
 }
 
 // Queue adds a candidate with an id of its own to the campaign under way.

@@ -180,7 +180,13 @@ func auditEntry(a *loop.Auditor, e ledger.Entry) error {
 	if err != nil {
 		return fmt.Errorf("event %d: %w", e.Seq, err)
 	}
-	return a.Event(fmt.Sprintf("event %d", e.Seq), loop.Event{Time: e.Time, Payload: p})
+	name := fmt.Sprintf("event %d", e.Seq)
+	if made, ok := p.(loop.Committed); ok {
+		if want := refOf(a.State.Started.Campaign, made.Candidate, made.Commit); made.Ref != want {
+			a.Audit.Wrong = append(a.Audit.Wrong, fmt.Sprintf("%s (%s): the branch is %s, want %s", name, e.Kind, made.Ref, want))
+		}
+	}
+	return a.Event(name, loop.Event{Time: e.Time, Payload: p})
 }
 
 // Exported is what came of checking an export.
@@ -188,6 +194,9 @@ type Exported struct {
 	loop.Audit
 	Events   int `json:"events"`
 	Withheld int `json:"withheld"` // events whose text was taken out
+	// Whole says that the campaign has its end in the file. Without it the file
+	// was cut short, or the campaign was under way.
+	Whole bool `json:"whole"`
 	// SameChecks says that this program's measuring code is the one that wrote it.
 	SameChecks bool `json:"same_checks"`
 }
@@ -198,7 +207,7 @@ func CheckExport(r io.Reader) (Exported, error) {
 	lines := json.NewDecoder(bufio.NewReader(r))
 	var head exportHead
 	if err := lines.Decode(&head); err != nil || head.Export != exportVersion {
-		return Exported{}, errors.Join(fmt.Errorf("read export: not an export of version %d", exportVersion), err)
+		return Exported{}, fmt.Errorf("read export: not an export of version %d", exportVersion)
 	}
 	a, prev := loop.NewAuditor(), ""
 	out := Exported{SameChecks: head.Checks == loopd.SourceDigest()}
@@ -215,7 +224,7 @@ func CheckExport(r io.Reader) (Exported, error) {
 		switch {
 		case out.Events > 0 && line.Prev != prev:
 			return out, fmt.Errorf("read export: event %d: not tied to the event before it", line.Seq)
-		case line.Withheld:
+		case line.Withheld && line.Kind == string(loop.KindQueued):
 			out.Withheld++
 		case e.Digest() != line.Hash:
 			return out, fmt.Errorf("read export: event %d: content does not match its hash", line.Seq)
@@ -229,6 +238,6 @@ func CheckExport(r io.Reader) (Exported, error) {
 	if out.Events == 0 || a.Audit.Campaign != head.Campaign {
 		return out, fmt.Errorf("read export: no events of campaign %q", head.Campaign)
 	}
-	out.Audit = a.Audit
+	out.Audit, out.Whole = a.Audit, a.State.Ended != nil
 	return out, nil
 }

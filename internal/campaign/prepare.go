@@ -104,8 +104,11 @@ func (p *preparer) write(parent string, c candidates.Candidate) (string, error) 
 	})
 }
 
-func (p *preparer) ref(id, commit string) string {
-	return gitrepo.PublishedPrefix + p.state.Started.Campaign + "/" + strings.TrimPrefix(id, "c") + "-" + commit[:8]
+func (p *preparer) ref(id, commit string) string { return refOf(p.state.Started.Campaign, id, commit) }
+
+// refOf names the branch of a candidate.
+func refOf(campaign, id, commit string) string {
+	return gitrepo.PublishedPrefix + campaign + "/" + strings.TrimPrefix(id, "c") + "-" + commit[:min(len(commit), 8)]
 }
 
 // seen maps the wordings tried so far to the name they were tried under.

@@ -229,6 +229,9 @@ type run struct {
 func (r *run) campaignOver(ctx context.Context) error {
 	grid := campaign.GridOf(r.sealed.Suite, nil, r.wanted)
 	r.plan = NewPlan(grid.Objective, grid.Guards, r.Candidates, r.Profile, r.Fault)
+	if s := r.campaign.Current(); r.Resume && s != nil && s.Ended != nil {
+		return nil // it came to its end before
+	}
 	set := loop.DefaultSettings(r.Sessions).Under(r.Profile)
 	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)
 	if err := r.campaign.Begin(ctx, set, grid); err != nil {
