@@ -57,7 +57,7 @@ func newRehearse(e env) *cobra.Command {
 	f.StringVar(&o.agent, "agent", string(rehearsal.StandIn), "agent CLI: standin or claude")
 	f.StringVar(&o.claude, "claude", "", "path of the real agent CLI, for --agent claude")
 	f.IntVar(&o.candidates, "candidates", 0, "plant only so many candidates; 0 for all")
-	f.IntVar(&o.sessions, "sessions", rehearsal.DefaultSessions, "budget in sessions")
+	f.IntVar(&o.sessions, "sessions", 0, "budget in sessions; 0 for what the profile needs")
 	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
 	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift or model-drift")
 	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
@@ -69,6 +69,9 @@ func newRehearse(e env) *cobra.Command {
 }
 
 func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
+	if o.sessions == 0 {
+		o.sessions = rehearsal.DefaultSessions(loop.Profile(o.profile))
+	}
 	if err := o.check(); err != nil {
 		return err
 	}

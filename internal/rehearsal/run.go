@@ -76,8 +76,16 @@ type Options struct {
 	Drain    <-chan struct{}
 }
 
-// DefaultSessions is the budget of a whole rehearsal.
-const DefaultSessions = 1200
+// DefaultSessions is the budget in which a profile comes to the end of the queue.
+func DefaultSessions(p loop.Profile) int {
+	switch p {
+	case loop.Scout:
+		return 500
+	case loop.Strict, loop.Certified:
+		return 1500
+	}
+	return 1200
+}
 
 // Result is what came of a rehearsal, planned against actual.
 type Result struct {
