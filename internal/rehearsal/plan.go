@@ -191,7 +191,7 @@ func NewPlan(cells, guards []harness.Cell, n int, profile loop.Profile, fault Fa
 			plan.Candidates = append(plan.Candidates, p)
 		}
 		p := Planted{Kind: s.kind, edits: []candidates.Edit{s.edit()}, effects: plan.effects(s)}
-		if s.kind == OneCell {
+		if s.kind == OneCell && profile != loop.Scout { // one rep of one cell would say nothing
 			p.targets = []string{oneCell}
 		}
 		plan.Candidates = append(plan.Candidates, p)

@@ -80,7 +80,7 @@ type Options struct {
 func DefaultSessions(p loop.Profile) int {
 	switch p {
 	case loop.Scout:
-		return 500
+		return 700
 	case loop.Strict, loop.Certified:
 		return 1500
 	}
