@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -124,9 +123,7 @@ func readArg(e env, name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(e.stdin, maxArg))
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(e.dir, name)
-	}
+	name = e.path(name)
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err

@@ -43,9 +43,7 @@ func newCell(e env) *cobra.Command {
 }
 
 func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (err error) {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(e.dir, dir)
-	}
+	dir = e.path(dir)
 	if o.reps < 1 {
 		return usageError("loopd cell --help", "run cell: --reps %d is below 1", o.reps)
 	}
@@ -150,9 +148,7 @@ func openRows(e env, name string) (io.WriteCloser, error) {
 	if name == "" {
 		return nothing{io.Discard}, nil
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(e.dir, name)
-	}
+	name = e.path(name)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, &codedError{exitUsage, fmt.Errorf("open results: %w", err), "loopd cell --help"}

@@ -17,12 +17,7 @@ func newExport(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export [CAMPAIGN]", Short: "a campaign's events, for a stranger to recompute",
 		Long: "  loopd export > campaign.jsonl\n\nPrints every event of a campaign, the newest unless one is named, as JSON lines\nwith their hashes. \"loopd verify --export FILE\" derives every bet, e-value and\nverdict from them again, anywhere. No task text is in it, and wording that\nrepeats one is withheld.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageError(cmd.CommandPath()+" --help", "%s takes one campaign at most, got %d", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
+		Args: atMostOne("campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
 			if len(args) == 1 {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -67,9 +66,7 @@ func (w graphWay) String() string {
 }
 
 func runGraphCheck(e env, file, from, to string, asJSON bool) error {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(e.dir, file)
-	}
+	file = e.path(file)
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return &codedError{exitUsage, fmt.Errorf("check graph: %w", err), "loopd graph build"}

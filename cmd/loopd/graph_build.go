@@ -124,9 +124,7 @@ func graphPlaces(ctx context.Context, e env, suiteDir, out string) (harness.Suit
 
 // readSuite reads a suite that need not be sealed yet.
 func readSuite(e env, dir string) (harness.Suite, error) {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(e.dir, dir)
-	}
+	dir = e.path(dir)
 	loaded, err := frozen.Load(dir)
 	if err != nil {
 		return harness.Suite{}, &codedError{exitUsage, err, "loopd init --own-suite"}

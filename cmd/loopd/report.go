@@ -17,12 +17,7 @@ func newReport(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "report [candidate]", Short: "what came of a campaign or of one candidate",
 		Long: "  loopd report\n  loopd report c003\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageError(cmd.CommandPath()+" --help", "%s takes one candidate at most, got %d", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
+		Args: atMostOne("candidate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := campaignReport
 			if len(args) == 1 {

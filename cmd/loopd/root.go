@@ -60,6 +60,16 @@ func newRoot(e env) *cobra.Command {
 	return root
 }
 
+// atMostOne takes one argument or none.
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usageError(cmd.CommandPath()+" --help", "%s takes one %s at most, got %d", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
 // noArgs refuses arguments; a mistyped verb comes here too.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -34,9 +33,7 @@ func runSandbox(ctx context.Context, e env, id, dest string, asJSON bool) error 
 	if err != nil {
 		return fmt.Errorf("lay out sandbox: %w", err)
 	}
-	if !filepath.IsAbs(dest) {
-		dest = filepath.Join(e.dir, dest)
-	}
+	dest = e.path(dest)
 	if _, err := os.Lstat(dest); err == nil {
 		return usageError("loopd sandbox "+id+" NEWDIR", "lay out sandbox: %s exists", dest)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,9 +50,7 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(e.dir, dir)
-	}
+	dir = e.path(dir)
 	run, err := trial.ReadStored(ctx, dir, start)
 	if err != nil {
 		return &codedError{exitUsage, err, "loopd score --help"}

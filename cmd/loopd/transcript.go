@@ -83,9 +83,7 @@ func runTranscript(e env, file, note string, asJSON bool) error {
 
 // readTranscript reads a stream and the exit.json beside it, if there is one.
 func readTranscript(e env, file string) (*transcript.Transcript, transcript.External, error) {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(e.dir, file)
-	}
+	file = e.path(file)
 	var ext transcript.External
 	f, err := os.Open(file)
 	if err != nil {
