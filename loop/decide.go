@@ -52,7 +52,7 @@ func Decide(s *State, c *Contest) Decision {
 // rulesOf says when the comparison's present stage ends.
 func rulesOf(c *Contest) stats.Rules {
 	if c.Concurrent {
-		return stats.Rules{Threshold: concurrentAt, Eta: concurrentEta, Cap: concurrentCap}
+		return stats.ConcurrentRules()
 	}
 	weighted := 0
 	for _, w := range c.Weights {

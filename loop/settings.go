@@ -71,13 +71,6 @@ func (s Settings) Under(p Profile) Settings {
 	return s
 }
 
-// Numbers of the concurrent stage of the profile strict.
-const (
-	concurrentAt  = 2   // E with both arms fresh
-	concurrentEta = .15 // futility
-	concurrentCap = 120 // sessions
-)
-
 // Validate reports every setting that makes no sense for a grid of so many
 // objective cells.
 func (s Settings) Validate(objective int) error {

@@ -69,6 +69,10 @@ func (r Rules) Look(p Progress) Look {
 	return LookGoOn
 }
 
+// ConcurrentRules are those of the stage in which both arms are fresh: little evidence is enough, because the pooled
+// champion has been beaten before, and few sessions are given to it.
+func ConcurrentRules() Rules { return Rules{Threshold: 2, Eta: .15, Cap: 120} }
+
 // MinReps returns how many reps futility waits for when so many cells are weighted: four in each of the first, and
 // with two or more what the first round brings anyway.
 func MinReps(weighted int) int { return min(6, 4*weighted) }

@@ -265,7 +265,8 @@ func (n *night) keepAt() float64 {
 	if n.plan.Profile != Certified {
 		return n.plan.KeepAt
 	}
-	return float64(n.plan.MaxCandidates) / (n.plan.KeepFDR * float64(n.kept+1))
+	// Level 0, beyond the candidates the error is shared among, is never reached.
+	return 1 / stats.ELOND(stats.SpendEvenly, n.plan.KeepFDR, n.looked+1, n.plan.MaxCandidates, n.kept)
 }
 
 func (n *night) try(c *contest, left int) Ending {

@@ -161,18 +161,11 @@ func (e *engine) decide(c *contest, left int) Ending {
 	}
 }
 
-// Numbers of the stage with both arms fresh.
-const (
-	concurrentAt  = 2
-	concurrentEta = .15
-	concurrentCap = 120
-)
-
 // look asks the statistics what a completed round calls for.
 func (c *contest) look() stats.Look {
 	rules := c.rules
 	if c.concurrent {
-		rules = stats.Rules{Threshold: concurrentAt, Eta: concurrentEta, Cap: concurrentCap}
+		rules = stats.ConcurrentRules()
 	}
 	if c.posterior && c.rounds > 0 {
 		if rival.Posterior(c.assessment) == rival.Keep {
