@@ -74,6 +74,9 @@ type JudgeProfile struct {
 type Tier struct {
 	Name  string `yaml:"name"`
 	Model string `yaml:"model"`
+	// Price is the list price of the model's tokens, nil for unknown. It is used
+	// for limits of spending and for sessions that do not say what they cost.
+	Price *Price `yaml:"price,omitempty"`
 }
 
 // NoteKind says where the hook's text comes from.
@@ -263,4 +266,15 @@ func (l Launch) Model(tier string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Prices are the list prices of the tiers' models, by model id.
+func (l Launch) Prices() map[string]Price {
+	out := make(map[string]Price)
+	for _, t := range l.Tiers {
+		if t.Price != nil {
+			out[t.Model] = *t.Price
+		}
+	}
+	return out
 }

@@ -32,6 +32,8 @@ type Trial struct {
 	Isolation string `json:"isolation"`
 	// Transcript is the sha256 of the stored transcript, hex.
 	Transcript string `json:"transcript,omitempty"`
+	// Fingerprint is how the CLI asked the model, nil when it never did.
+	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 	// Survivors counts processes that outlived the sweep; it must be 0.
 	Survivors int `json:"survivors,omitempty"`
 }

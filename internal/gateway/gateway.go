@@ -133,11 +133,25 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
+// Kind is the header of the user's credential, and so of the dummy keys.
+func (g *Gateway) Kind() Header {
+	if g.cred.Header == HeaderToken {
+		return HeaderToken
+	}
+	return HeaderKey
+}
+
+// DummyKey is a new random key that looks like the kind the user has.
+func (g *Gateway) DummyKey() string {
+	return map[Header]string{HeaderKey: "sk-ant-api03-", HeaderToken: "sk-ant-oat01-"}[g.Kind()] + rand.Text() + rand.Text()
+}
+
 // Open lets a session's requests through. An empty Key is replaced by a random
-// one; Key names it. A key belongs to the session that was opened with it last.
+// one of the kind the user has; Key names it. A key belongs to the session that
+// was opened with it last.
 func (g *Gateway) Open(s Session) *Tap {
 	if s.Key == "" {
-		s.Key = "sk-ant-api03-" + rand.Text() + rand.Text()
+		s.Key = g.DummyKey()
 	}
 	t := newTap(g, s)
 	g.mu.Lock()
@@ -179,13 +193,18 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer tap.leave(r)
-	if body, ok := readRequest(w, r, tap); ok {
+	body, exposed, ok := readRequest(w, r, tap)
+	if why := tap.broke(r); ok && why != "" {
+		refuse(w, http.StatusBadRequest, "invalid_request_error", why)
+		return
+	}
+	if ok {
 		out := r.Clone(ctx)
 		// A connection the API closed while idle is tried again with the same body.
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-		a := &answer{tap: tap}
+		a := &answer{tap: tap, exposed: exposed}
 		g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
 		a.arrived()
 	}
@@ -235,19 +254,24 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 }
 
 // readRequest takes the whole body in and looks at it.
-func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) ([]byte, bool) {
+func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte, exposed, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	tap.request(len(body))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "request over 64 MiB")
 		}
-		return nil, false
+		return nil, false, false
 	}
-	if r.Method == http.MethodPost && r.URL.Path == "/v1/messages" {
-		tap.inspect(body)
+	if isMessages(r) {
+		exposed = tap.inspect(body, r.Header.Get("anthropic-beta"))
 	}
-	return body, true
+	return body, exposed, true
+}
+
+// isMessages tells the requests that a model answers from those that are free.
+func isMessages(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Path == "/v1/messages"
 }
 
 func refuseKey(w http.ResponseWriter) {

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
+
+	"loopd/harness"
 )
 
 // TestMain allows one goroutine: after refusing a body, net/http itself lingers
@@ -317,6 +319,7 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 		Whole: map[string]bool{
 			"msg_1": true, "msg_2": true, "msg_3": true, "toolu_1": true, "toolu_2": true, "toolu_3": true, "toolu_4": true,
 		},
+		ExposedTo: map[string]bool{"msg_1": false, "msg_2": false, "msg_3": false}, Usage: map[string]harness.Usage{}, Priced: true,
 	}
 	got := tap.Report()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Report{}, "LastActivity")); diff != "" {

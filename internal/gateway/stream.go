@@ -2,11 +2,14 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
+
+	"loopd/harness"
 )
 
 const (
@@ -20,13 +23,42 @@ type served struct {
 	tools          []string
 	blocks         int  // content blocks that begin in it
 	ends           bool // the message is complete with it
+	usage          *usage
+}
+
+// usage is tokens as an answer counts them. Later counts of a message replace
+// earlier ones.
+type usage struct {
+	Input      *int `json:"input_tokens"`
+	Output     *int `json:"output_tokens"`
+	CacheRead  *int `json:"cache_read_input_tokens"`
+	CacheWrite *int `json:"cache_creation_input_tokens"`
+}
+
+// over lays the later counts over the earlier ones.
+func (u usage) over(was usage) usage {
+	return usage{
+		cmp.Or(u.Input, was.Input), cmp.Or(u.Output, was.Output), cmp.Or(u.CacheRead, was.CacheRead), cmp.Or(u.CacheWrite, was.CacheWrite),
+	}
+}
+
+func (u usage) tokens() harness.Usage {
+	n := func(p *int) int {
+		if p == nil || *p < 0 {
+			return 0
+		}
+		return *p
+	}
+	return harness.Usage{Input: n(u.Input), Output: n(u.Output), CacheRead: n(u.CacheRead), CacheWrite: n(u.CacheWrite)}
 }
 
 // answer is one of the API's on its way to the session.
 type answer struct {
-	tap   *Tap
-	names served // all that it named
-	ended bool   // its message came to its end
+	tap     *Tap
+	exposed bool   // the request it answers held the wording
+	names   served // all that it named
+	ended   bool   // its message came to its end
+	usage   usage  // of its message, as counted last
 }
 
 // begin puts a reader between the API's answer and the session.
@@ -50,9 +82,14 @@ func (a *answer) begin(resp *http.Response) error {
 
 // saw writes down what a part named.
 func (a *answer) saw(s served) {
-	a.tap.saw(s)
+	a.tap.saw(s, a.exposed)
 	if s.message != "" {
-		a.names.message = s.message
+		a.names.message, a.names.model = s.message, s.model
+	}
+	if s.usage != nil {
+		now := s.usage.over(a.usage)
+		a.tap.counts(a.names.model, a.usage.tokens(), now.tokens())
+		a.usage = now
 	}
 	a.names.tools = append(a.names.tools, s.tools...)
 	a.tap.counted(a.names.message, s.blocks)
@@ -153,10 +190,11 @@ func (e *eventReader) end() {
 	e.endEvent()
 }
 
-// readEvent takes the ids from the two events that carry any, and the end from
-// the one that says it. All others are told by their bytes and not parsed.
+// readEvent takes the ids from the two events that carry any, the tokens from
+// the two that count them, and the end from the one that says it. All others are
+// told by their bytes and not parsed.
 func readEvent(data []byte) (served, bool) {
-	if !slices.ContainsFunc([]string{"message_start", "content_block_start", "message_stop"}, func(kind string) bool {
+	if !slices.ContainsFunc([]string{"message_start", "content_block_start", "message_delta", "message_stop"}, func(kind string) bool {
 		return bytes.Contains(data, []byte(kind))
 	}) {
 		return served{}, false
@@ -165,6 +203,7 @@ func readEvent(data []byte) (served, bool) {
 		Type    string  `json:"type"`
 		Message message `json:"message"`
 		Block   block   `json:"content_block"`
+		Usage   *usage  `json:"usage"`
 	}
 	if json.Unmarshal(data, &event) != nil {
 		return served{}, false
@@ -174,6 +213,8 @@ func readEvent(data []byte) (served, bool) {
 		return event.Message.served(), true
 	case "content_block_start":
 		return served{tools: event.Block.tools(), blocks: 1}, true
+	case "message_delta":
+		return served{usage: event.Usage}, event.Usage != nil
 	case "message_stop":
 		return served{ends: true}, true
 	}
@@ -184,6 +225,7 @@ type message struct {
 	ID      string  `json:"id"`
 	Model   string  `json:"model"`
 	Content []block `json:"content"`
+	Usage   *usage  `json:"usage"`
 }
 
 type block struct {
@@ -192,7 +234,7 @@ type block struct {
 }
 
 func (m message) served() served {
-	s := served{message: m.ID, model: m.Model, blocks: len(m.Content)}
+	s := served{message: m.ID, model: m.Model, blocks: len(m.Content), usage: m.Usage}
 	for _, b := range m.Content {
 		s.tools = append(s.tools, b.tools()...)
 	}

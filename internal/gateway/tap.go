@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"loopd/harness"
 )
 
 // Session is what the gateway is to look for in one session's requests.
@@ -17,6 +19,15 @@ type Session struct {
 	Note string
 	// Descriptions are those of the plugin's skills.
 	Descriptions []string
+	// Own are the directories of the sandbox and other texts that differ from
+	// session to session by design, for the fingerprint.
+	Own []string
+	// Prices are what a model's tokens cost, by its id; a model without a price
+	// is served and counted, and costs nothing here.
+	Prices map[string]harness.Price
+	// Purses pay for the session. When one is empty no further request is passed
+	// on.
+	Purses []*Purse
 }
 
 // Report is what passed between one session and the API.
@@ -27,7 +38,11 @@ type Report struct {
 	// Descriptions says the same of each description, in the session's order.
 	Descriptions []bool
 	// Exposed: one and the same request held the note and every description.
-	Exposed bool
+	// ExposedTo says so of the request each message answers.
+	Exposed   bool
+	ExposedTo map[string]bool
+	// Fingerprint is of the first request.
+	Fingerprint harness.Fingerprint
 	// MessageIDs, ToolIDs and Models are what answers said, in order of first
 	// appearance.
 	MessageIDs []string
@@ -41,6 +56,13 @@ type Report struct {
 	// HandedOver: the session came through its Door.
 	HandedOver bool
 	Statuses   map[int]int // answers by HTTP status
+	// Usage is tokens by the model that served them, each message once. USD is
+	// what they cost by the prices given, Priced whether all of them had one.
+	Usage  map[string]harness.Usage
+	USD    float64
+	Priced bool
+	// Spent: a purse was empty, and a request was refused for it.
+	Spent string
 	// Unread counts answers whose ids could not be read, so that an id missing
 	// above proves nothing.
 	Unread                int
@@ -69,7 +91,8 @@ func newTap(g *Gateway, s Session) *Tap {
 	t.idle = sync.NewCond(&t.mu)
 	t.report = Report{
 		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
-		Whole: make(map[string]bool), Blocks: make(map[string]int),
+		Whole: make(map[string]bool), Blocks: make(map[string]int), ExposedTo: make(map[string]bool),
+		Usage: make(map[string]harness.Usage), Priced: true,
 	}
 	return t
 }
@@ -85,6 +108,7 @@ func (t *Tap) Report() Report {
 	r.Descriptions = slices.Clone(r.Descriptions)
 	r.MessageIDs, r.ToolIDs, r.Models = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Models)
 	r.Statuses, r.Whole, r.Blocks = maps.Clone(r.Statuses), maps.Clone(r.Whole), maps.Clone(r.Blocks)
+	r.ExposedTo, r.Usage, r.Fingerprint.Names = maps.Clone(r.ExposedTo), maps.Clone(r.Usage), slices.Clone(r.Fingerprint.Names)
 	return r
 }
 
@@ -147,18 +171,14 @@ func (t *Tap) request(size int) {
 	t.report.LastActivity = time.Now()
 }
 
-// inspect looks for note and descriptions in the texts of a request.
-func (t *Tap) inspect(body []byte) {
-	t.mu.Lock()
-	done := t.report.Exposed
-	t.mu.Unlock()
-	if done {
-		return // what is proven needs no second proof, and bodies grow
-	}
+// inspect looks for note and descriptions in the texts of a request, and says
+// whether it held them all. The first request is fingerprinted.
+func (t *Tap) inspect(body []byte, betas string) (exposed bool) {
 	texts, err := requestTexts(body)
 	if err != nil {
-		return // not a request the API would understand either
+		return false // not a request the API would understand either
 	}
+	t.fingerprint(body, betas)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := holds(texts, t.session.Note)
@@ -168,7 +188,25 @@ func (t *Tap) inspect(body []byte) {
 		t.report.Descriptions[i] = t.report.Descriptions[i] || whole
 		all = all && whole
 	}
-	t.report.Exposed = all
+	t.report.Exposed = t.report.Exposed || all
+	return all
+}
+
+// fingerprint takes the first request's.
+func (t *Tap) fingerprint(body []byte, betas string) {
+	t.mu.Lock()
+	done := !t.report.Fingerprint.IsZero()
+	t.mu.Unlock()
+	if done {
+		return
+	}
+	f, err := fingerprintOf(body, betas, slices.Concat(t.session.Own, t.session.Descriptions, []string{t.session.Note}))
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Fingerprint = f
 }
 
 func (t *Tap) answered(status int) {
@@ -191,12 +229,16 @@ func (t *Tap) unread() {
 	t.report.Unread++
 }
 
-// saw writes down what a part of an answer named.
-func (t *Tap) saw(s served) {
+// saw writes down what a part of an answer named. exposed says whether the
+// request it answers held the wording.
+func (t *Tap) saw(s served, exposed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.report
 	r.MessageIDs = addNew(r.MessageIDs, s.message)
+	if s.message != "" {
+		r.ExposedTo[s.message] = exposed
+	}
 	r.Models = addNew(r.Models, s.model)
 	for _, id := range s.tools {
 		r.ToolIDs = addNew(r.ToolIDs, id)

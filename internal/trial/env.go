@@ -19,6 +19,7 @@ func (e *Executor) values(box *sandbox.Box, tap *gateway.Tap) map[string]string 
 // listed are the same values for a session with that key and API.
 func (e *Executor) listed(box *sandbox.Box, key, api string) map[string]string {
 	known := e.known(box, key, api)
+	delete(known, e.otherCredential())
 	maps.DeleteFunc(known, func(name, _ string) bool { return !slices.Contains(e.o.Suite.Launch.Env, name) })
 	return known
 }
@@ -41,4 +42,13 @@ func (e *Executor) known(box *sandbox.Box, key, api string) map[string]string {
 		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":     "1",
 		"CLAUDE_CODE_MAX_RETRIES":                  strconv.Itoa(e.o.Suite.Launch.MaxRetries),
 	}
+}
+
+// otherCredential is the variable of the kind of credential the user does not
+// have: a session is told what its user has, and nothing else.
+func (e *Executor) otherCredential() string {
+	if e.o.Gateway.Kind() == gateway.HeaderToken {
+		return "ANTHROPIC_API_KEY"
+	}
+	return "CLAUDE_CODE_OAUTH_TOKEN"
 }

@@ -23,7 +23,7 @@ type attempt struct {
 
 // launch runs the agent once, keeping its output on disk as it comes.
 func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) (attempt, error) {
-	tap := e.o.Gateway.Open(gateway.Session{Note: noteFor(t, w), Descriptions: w.Descriptions})
+	tap := e.tapFor(t, w, box)
 	defer tap.Close()
 	if e.o.Rig != nil {
 		forget, err := e.o.Rig.Register(t.Spec, tap.Key())

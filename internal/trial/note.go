@@ -3,7 +3,6 @@ package trial
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -144,7 +143,7 @@ func (e *Executor) hookAlone(ctx context.Context, st *start, w Wording) (d deliv
 
 // launchAlone is the launch of a session without a task and without an API.
 func (e *Executor) launchAlone(box *sandbox.Box) (agent.Launch, func() error, error) {
-	env, err := agent.Environ(e.o.Suite.Launch, e.listed(box, "sk-ant-api03-"+rand.Text()+rand.Text(), nowhere))
+	env, err := agent.Environ(e.o.Suite.Launch, e.listed(box, e.o.Gateway.DummyKey(), nowhere))
 	if err != nil {
 		return agent.Launch{}, nil, err
 	}

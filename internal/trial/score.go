@@ -17,8 +17,9 @@ import (
 func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, a attempt, t *harness.Trial) error {
 	t.Result = invalidResult(t.Spec)
 	j := transcript.Validity(a.transcript, e.want(sc, w, t), external(a))
-	t.Class, t.Why, t.NoteVerified, t.Exposed = j.Class, j.Why, j.NoteVerified, a.seen.Exposed
+	t.Class, t.Why, t.NoteVerified, t.Exposed = j.Class, j.Why, j.NoteVerified, exposed(a.seen, a.transcript)
 	e.describe(a, t)
+	e.weigh(a, t)
 	if t.Class != harness.Valid {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (e *Executor) want(sc harness.Scenario, w Wording, t *harness.Trial) transc
 func external(a attempt) transcript.External {
 	return transcript.External{
 		Cause: a.exit.Cause, LimitTime: a.exit.LimitTime, Killed: a.exit.Signal != "", ExitCode: a.exit.Code,
-		GatewayKnown: true, Exposed: a.seen.Exposed, Served: served(a.seen), Blocks: a.seen.Blocks,
+		GatewayKnown: true, Exposed: exposed(a.seen, a.transcript), Served: served(a.seen), Blocks: a.seen.Blocks,
 	}
 }
 

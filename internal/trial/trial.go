@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"loopd/frozen"
@@ -71,7 +72,11 @@ type Options struct {
 	// Graphs are the built code graphs by fixture, laid into the project of a
 	// scenario that wants one.
 	Graphs map[string]harness.Tree
-	Now    func() time.Time
+	// Purses pay for a session; nil for no limit of spending.
+	Purses func(harness.Spec) []*gateway.Purse
+	// Asked is how the CLI asked the model on each tier earlier in the campaign.
+	Asked map[string]harness.Fingerprint
+	Now   func() time.Time
 }
 
 // Executor runs specs. It is safe for concurrent use.
@@ -79,6 +84,7 @@ type Executor struct {
 	o      Options
 	starts map[string]*start // by scenario
 	notes  notes
+	asked  requests
 	sealed []harness.HeldOut // texts no session may see
 }
 
@@ -97,6 +103,8 @@ type start struct {
 // do not fit its fixture.
 func New(ctx context.Context, o Options) (*Executor, error) {
 	e := &Executor{o: o, starts: make(map[string]*start), sealed: sealedTexts(o.Suite)}
+	e.asked.first = make(map[string]harness.Fingerprint)
+	maps.Copy(e.asked.first, o.Asked)
 	for _, sc := range o.Suite.Scenarios {
 		tree, err := StartOf(o.Suite, sc, o.Graphs)
 		if err != nil {

@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"loopd/harness"
+)
+
+// Purse is an amount of money that sessions may spend together: one for a trial,
+// one for a candidate, one for a campaign. It is safe for concurrent use. What
+// sessions under way have not been charged for yet is not held back, so a purse
+// can be overdrawn by the requests that were in flight when it ran empty.
+type Purse struct {
+	name  string
+	limit float64
+
+	mu    sync.Mutex
+	spent float64
+}
+
+// NewPurse is a purse with a limit in US dollars, of which some may be spent
+// already. The name says in a refusal whose it is.
+func NewPurse(name string, limit, spent float64) *Purse {
+	return &Purse{name: name, limit: limit, spent: spent}
+}
+
+// Spent is what was taken out so far, in US dollars.
+func (p *Purse) Spent() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.spent
+}
+
+// Empty reports whether nothing is left.
+func (p *Purse) Empty() bool { return p.Spent() >= p.limit }
+
+func (p *Purse) take(usd float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spent += usd
+}
+
+// broke says why a request that costs money is not passed on, empty when it is.
+func (t *Tap) broke(r *http.Request) string {
+	if !isMessages(r) {
+		return ""
+	}
+	for _, p := range t.session.Purses {
+		if p.Empty() {
+			why := fmt.Sprintf("the spending limit of the %s is reached", p.name)
+			t.mu.Lock()
+			t.report.Spent = why
+			t.mu.Unlock()
+			return why
+		}
+	}
+	return ""
+}
+
+// counts adds to a model's tokens what a message was counted at since it was
+// last counted, and pays for it.
+func (t *Tap) counts(model string, was, now harness.Usage) {
+	more := harness.Usage{
+		Input: now.Input - was.Input, Output: now.Output - was.Output,
+		CacheRead: now.CacheRead - was.CacheRead, CacheWrite: now.CacheWrite - was.CacheWrite,
+	}
+	price, priced := priceOf(t.session.Prices, model)
+	usd := price.USD(more)
+	t.mu.Lock()
+	u := t.report.Usage[model]
+	t.report.Usage[model] = u.Add(more)
+	t.report.USD += usd
+	t.report.Priced = t.report.Priced && priced
+	t.mu.Unlock()
+	for _, p := range t.session.Purses {
+		p.take(usd)
+	}
+}
+
+// priceOf finds a model's price by its id, or by the longest id that its own
+// begins with: an API may answer with a dated form of the name it was asked by.
+func priceOf(prices map[string]harness.Price, model string) (price harness.Price, ok bool) {
+	longest := -1
+	for id, p := range prices {
+		if rest, fits := strings.CutPrefix(model, id); fits && (rest == "" || rest[0] == '-') && len(id) > longest {
+			price, ok, longest = p, true, len(id)
+		}
+	}
+	return price, ok
+}

@@ -1,0 +1,90 @@
+package trial
+
+import (
+	"strings"
+	"sync"
+
+	"loopd/harness"
+	"loopd/harness/transcript"
+	"loopd/internal/gateway"
+	"loopd/internal/sandbox"
+)
+
+// tapFor opens the gateway for one session of a wording.
+func (e *Executor) tapFor(t *harness.Trial, w Wording, box *sandbox.Box) *gateway.Tap {
+	s := gateway.Session{
+		Note: noteFor(t, w), Descriptions: w.Descriptions,
+		Own: []string{box.Work, box.Plugin, box.Home, box.Config, box.Tmp, box.Root}, Prices: e.o.Suite.Launch.Prices(),
+	}
+	if e.o.Purses != nil {
+		s.Purses = e.o.Purses(t.Spec)
+	}
+	return e.o.Gateway.Open(s)
+}
+
+// exposed says whether the wording was in front of the model when it spoke
+// first: in the request that the main agent's first message answers. A session
+// in which it never spoke is asked about any request.
+func exposed(seen gateway.Report, tr *transcript.Transcript) bool {
+	for _, b := range tr.Blocks {
+		if b.Message == "" || b.Parent != "" {
+			continue
+		}
+		if to, served := seen.ExposedTo[b.Message]; served {
+			return to
+		}
+		break // an id that was never served is forged, which another rung says
+	}
+	return seen.Exposed
+}
+
+// requests remembers how the CLI asks on each tier. It is safe for concurrent
+// use.
+type requests struct {
+	mu    sync.Mutex
+	first map[string]harness.Fingerprint // by tier
+}
+
+// changed compares a session's first request with the first one seen on its
+// tier, and says what differs. What was never seen sets the measure.
+func (r *requests) changed(tier string, f harness.Fingerprint) string {
+	if f.IsZero() {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, ok := r.first[tier]
+	if !ok {
+		r.first[tier] = f
+		return ""
+	}
+	return strings.Join(f.Differ(was), "; ")
+}
+
+// weigh lays what the gateway saw beside what the stream says: what was spent
+// where the session never said so, a purse that was empty, and a CLI that asks
+// the model otherwise than before.
+func (e *Executor) weigh(a attempt, t *harness.Trial) {
+	if f := a.seen.Fingerprint; !f.IsZero() {
+		t.Fingerprint = &f
+	}
+	if a.seen.Requests > 0 && a.seen.Unread == 0 && t.CostUSD == nil {
+		var sum harness.Usage
+		for _, u := range a.seen.Usage {
+			sum = sum.Add(u)
+		}
+		t.Usage = sum
+		if a.seen.Priced {
+			t.CostUSD = &a.seen.USD
+		}
+	}
+	if t.Class.Fate() == harness.FateHalt {
+		return // what ended it already says more
+	}
+	if why := e.asked.changed(t.Spec.Slot.Cell.Tier, a.seen.Fingerprint); why != "" && t.Class == harness.Valid {
+		t.Class, t.Why = harness.VersionDrift, "the agent asks the model otherwise than earlier in this campaign: "+why
+	}
+	if a.seen.Spent != "" {
+		t.Class, t.Why = harness.Budget, a.seen.Spent
+	}
+}
