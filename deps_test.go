@@ -28,7 +28,7 @@ internal/atomicfile internal/redact
 < loop
 < report
 < . fixtures plugins scenarios
-< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/simmodel internal/standin
+< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/simmodel internal/standin
 < internal/trial
 < internal/campaign
 < internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web

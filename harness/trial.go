@@ -32,6 +32,11 @@ type Trial struct {
 	Isolation string `json:"isolation"`
 	// Transcript is the sha256 of the stored transcript, hex.
 	Transcript string `json:"transcript,omitempty"`
+	// Lifts is when the limit that stopped the session is over, as the API said;
+	// zero where it did not.
+	Lifts time.Time `json:"lifts,omitzero"`
+	// Quota is what the API said last of the account's allowances.
+	Quota *Quota `json:"quota,omitempty"`
 	// Fingerprint is how the CLI asked the model, nil when it never did.
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 	// Survivors counts processes that outlived the sweep; it must be 0.

@@ -32,6 +32,9 @@ func Decide(s *State, c *Contest) Decision {
 	if c.Rounds > 0 && unequalInvalid(s, c) {
 		return Decision{Verdict: Broken, Reason: ByInvalidRate}
 	}
+	if overspent(s, c) {
+		return tooDear(s)
+	}
 	if s.Started.Settings.Profile == Scout {
 		return screened(s, c)
 	}
@@ -131,6 +134,41 @@ const (
 // arrive. It is asked within a round too: there is nothing to wait for.
 func undelivered(s *State, c *Contest) bool {
 	return c.Subject != SubjectGate && s.triesOf(c.Wording).undeliveredEarly >= brokenEarly
+}
+
+// overspent says whether the sessions of the candidate's own wording have cost
+// what one candidate may.
+func overspent(s *State, c *Contest) bool {
+	limit := s.Started.Settings.SpendCandidate
+	return limit > 0 && c.Subject != SubjectGate && s.SpentOn(c.Wording) >= limit
+}
+
+func tooDear(s *State) Decision {
+	return Decision{
+		Verdict: Inconclusive, Reason: ByLimit, Note: fmt.Sprintf("its sessions cost the %g USD that one candidate may", s.Started.Settings.SpendCandidate),
+	}
+}
+
+// SpentOn is what the sessions under a wording cost, in USD at list price.
+func (s *State) SpentOn(wording string) float64 {
+	usd := 0.0
+	for _, t := range s.Trials {
+		if t.Spec.Slot.Wording == wording && t.CostUSD != nil {
+			usd += *t.CostUSD
+		}
+	}
+	return usd
+}
+
+// Spent is what all sessions cost, in USD at list price.
+func (s *State) Spent() float64 {
+	usd := 0.0
+	for _, t := range s.Trials {
+		if t.CostUSD != nil {
+			usd += *t.CostUSD
+		}
+	}
+	return usd
 }
 
 // unequalInvalid says whether the candidate's trials are invalid more often

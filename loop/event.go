@@ -128,8 +128,14 @@ type Extended struct {
 // Paused stops the campaign until something lifts; it continues by itself or
 // with the next run.
 type Paused struct {
-	Reason string    `json:"reason"`
-	Until  time.Time `json:"until,omitzero"`
+	Reason string        `json:"reason"`
+	Class  harness.Class `json:"class,omitempty"` // of the trial that met the limit
+	Until  time.Time     `json:"until,omitzero"`  // when the limit lifts, zero for unknown
+}
+
+// Lifts reports whether the pause is over by itself after some time.
+func (p Paused) Lifts() bool {
+	return !p.Until.IsZero() || p.Class == harness.RateLimit || p.Class == harness.UsageLimit
 }
 
 // Resumed ends a pause, or a halt that lifts.

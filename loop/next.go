@@ -76,7 +76,7 @@ func stopStep(t *harness.Trial) Step {
 		return verdictStep(Halted{Reason: reason, Class: t.Class})
 	}
 	if t.Class.Fate() == harness.FatePause {
-		return appendStep(Paused{Reason: reason})
+		return appendStep(Paused{Reason: reason, Class: t.Class, Until: t.Lifts})
 	}
 	return appendStep(Halted{Reason: reason, Class: t.Class})
 }
@@ -84,6 +84,9 @@ func stopStep(t *harness.Trial) Step {
 func nextInRound(s *State, r Round) Step {
 	if c := s.Contest; c != nil && undelivered(s, c) {
 		return verdictStep(decided(c, Decision{Verdict: Broken, Reason: ByDelivery}))
+	}
+	if c := s.Contest; c != nil && overspent(s, c) {
+		return verdictStep(decided(c, tooDear(s)))
 	}
 	open := s.unresolved(r)
 	if len(open) == 0 {

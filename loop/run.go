@@ -54,6 +54,13 @@ type Loop struct {
 // ErrDrained is returned when Drain stopped the loop before the campaign ended.
 var ErrDrained = errors.New("stopped before the campaign ended")
 
+// HoldError is returned by an executor that did not run a session because none
+// may run for now. The session is not recorded; the campaign pauses.
+type HoldError struct{ Paused Paused }
+
+// Error says what holds.
+func (e *HoldError) Error() string { return "held back: " + e.Paused.Reason }
+
 // Run goes on until the campaign ends, pauses or halts; the state says which.
 // It may be called again on a state replayed from the ledger.
 func (l *Loop) Run(ctx context.Context) error {
@@ -167,8 +174,8 @@ type ran struct {
 }
 
 // runAll hands the specs out, Parallel at a time, and records what comes back.
-// A trial that stops the campaign cancels the rest: what was measured beside a
-// drift or a refused login is void.
+// A trial that halts the campaign cancels the rest: what was measured beside a
+// drift or a refused login is void. A limit only lets nothing more start.
 func (l *Loop) runAll(ctx context.Context, specs []harness.Spec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	queue := make(chan harness.Spec)
@@ -191,6 +198,7 @@ func (l *Loop) runAll(ctx context.Context, specs []harness.Spec) error {
 // collect is the owner's side of runAll: it feeds the queue and records.
 func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []harness.Spec, queue chan<- harness.Spec, results <-chan ran) error {
 	var first error
+	var held *HoldError
 	drain := l.Drain
 	for running := 0; running > 0 || len(specs) > 0; {
 		feed, next := queue, harness.Spec{}
@@ -214,22 +222,36 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 			running--
 		case r := <-results:
 			running--
-			if err := l.settle(ctx, r); err != nil {
-				first = errors.Join(first, err)
+			if hold, ok := errors.AsType[*HoldError](r.err); ok {
+				held, specs = hold, nil
+				continue
 			}
-			if first != nil || l.State.stop != nil || l.State.leaked != nil || l.abandoned() {
+			first = errors.Join(first, l.settle(ctx, r))
+			if l.State.stop != nil {
+				specs = nil // a limit stops what follows and lets the others end
+			}
+			if first != nil || l.voids() {
 				specs = nil
 				cancel()
 			}
 		}
 	}
+	if first == nil && held != nil && l.State.stop == nil {
+		return l.record(context.WithoutCancel(ctx), held.Paused)
+	}
 	return first
+}
+
+// voids says whether what still runs is worth nothing any more.
+func (l *Loop) voids() bool {
+	s := l.State
+	return s.stop != nil && gravity(s.stop.Class) > gravityPause || s.leaked != nil || l.abandoned()
 }
 
 // abandoned says whether the round under way has already lost its purpose.
 func (l *Loop) abandoned() bool {
 	c := l.State.Contest
-	return c != nil && undelivered(l.State, c) || instrumentBroken(l.State) != ""
+	return c != nil && (undelivered(l.State, c) || overspent(l.State, c)) || instrumentBroken(l.State) != ""
 }
 
 // distinct turns a trial whose session was recorded before into no evidence: it

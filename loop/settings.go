@@ -44,6 +44,9 @@ type Settings struct {
 	// Sentinels is the share of cells a round that get a fresh champion rep to
 	// watch for drift; 0 watches nothing.
 	Sentinels float64 `json:"sentinels,omitempty"`
+	// SpendCandidate is what the sessions under one candidate's wording may cost,
+	// in USD at list price; 0 for no limit.
+	SpendCandidate float64 `json:"spend_candidate_usd,omitempty"`
 	// Simplify is how much the pass rate may fall for a candidate that declares
 	// it only shortens the wording.
 	Simplify float64      `json:"simplify"`

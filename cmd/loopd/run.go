@@ -15,6 +15,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/gateway"
 	"loopd/internal/gitrepo"
+	"loopd/internal/governor"
 	"loopd/internal/redact"
 	"loopd/internal/sandbox"
 	"loopd/internal/trial"
@@ -124,6 +125,8 @@ type night struct {
 	allowed  allowance
 	campaign *campaign.Campaign
 	gateway  *gateway.Gateway
+	governor *governor.Governor
+	purses   *purses
 	trial    trial.Options
 }
 
@@ -163,6 +166,9 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if err != nil {
 		return nil, err
 	}
+	if err := priced(cfg, sealed.Suite); err != nil {
+		return nil, err
+	}
 	if n.graphs, err = home.Graphs(); err != nil {
 		return nil, err
 	}
@@ -190,6 +196,8 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	}
 	if n.gateway, err = startGateway(ctx, e, cred); err == nil {
 		n.trial.Gateway = n.gateway
+		n.governor = governorOf(cfg, n.parallel(), states)
+		n.gateway.Watch(n.governor.Answer)
 		n.trial.Judge, err = makeJudge(ctx, n.trial)
 	}
 	if err != nil {
@@ -247,6 +255,7 @@ func (n *night) choose(s harness.Suite, under bool) error {
 	}
 	n.settings = loop.DefaultSettings(n.allowed.Sessions).Under(profile)
 	n.settings.Seed, n.settings.MaxCandidates, n.settings.Sentinels = n.o.seed, n.cfg.MaxCandidates, n.cfg.Sentinels
+	n.settings.SpendCandidate = n.cfg.SpendCandidate
 	if n.o.seed == 0 {
 		n.settings.Seed = uint64(time.Now().UnixNano())
 	}
@@ -324,7 +333,9 @@ func (n *night) begin(ctx context.Context, e env) error {
 	if n.allowed.Why != "" {
 		fmt.Fprintln(e.stderr, "loopd: "+n.allowed.Why)
 	}
-	n.trial.Instrument = n.campaign.Current().Started.Instrument
+	s := n.campaign.Current()
+	n.purses = pursesOf(n.cfg, s)
+	n.trial.Instrument, n.trial.Purses, n.trial.Asked = s.Started.Instrument, n.purses.of, askedOf(s)
 	return nil
 }
 
@@ -340,7 +351,10 @@ func (n *night) run(ctx context.Context, e env) error {
 	defer bar.close()
 	drain, stop := closing(ctx, e.drain, n.allowed.Deadline)
 	defer stop()
-	err = n.campaign.Run(ctx, loop.Loop{Executor: executor, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
+	governed := n.purses.within(n.governor.Govern(executor))
+	err = n.rest(ctx, e, drain, func() error {
+		return n.campaign.Run(ctx, loop.Loop{Executor: governed, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
+	})
 	if errors.Is(err, loop.ErrDrained) && n.allowed.over(time.Now()) {
 		return n.campaign.Pause(ctx, loop.Paused{Reason: "window: the time given is over"})
 	}

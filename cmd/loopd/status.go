@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/harness"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -33,6 +34,7 @@ type status struct {
 	Budget     int              `json:"budget"`
 	Round      string           `json:"round,omitempty"` // what is being run
 	LastEvent  time.Time        `json:"last_event"`
+	Quota      *harness.Quota   `json:"quota,omitempty"` // of the account, as last heard
 	Simulated  bool             `json:"simulated"`
 	Candidates []report.Summary `json:"candidates"`
 }
@@ -51,6 +53,9 @@ func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
 		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
 		Simulated: rep.Simulated, Candidates: rep.Candidates,
 	}
+	if q := lastQuota(r.states); !q.IsZero() {
+		out.Quota = &q
+	}
 	if n := len(s.Rounds); n > 0 && s.Ended == nil {
 		out.Round = fmt.Sprintf("%d, %s of %s", s.Rounds[n-1].N, s.Rounds[n-1].Purpose, s.Rounds[n-1].Subject)
 	}
@@ -66,6 +71,9 @@ func printStatus(e env, st status) error {
 		fmt.Fprintln(e.stdout, "simulated: the model is a program")
 	}
 	fmt.Fprintf(e.stdout, "%d of %d sessions; last event %s\n", st.Sessions, st.Budget, st.LastEvent.Local().Format("2006-01-02 15:04:05"))
+	if st.Quota != nil {
+		fmt.Fprintln(e.stdout, quotaLine(*st.Quota))
+	}
 	if st.Round != "" {
 		fmt.Fprintf(e.stdout, "round %s\n", st.Round)
 	}

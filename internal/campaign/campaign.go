@@ -220,10 +220,22 @@ func (c *Campaign) resume(ctx context.Context, s *loop.State) error {
 	if err := c.resumable(s); err != nil {
 		return err
 	}
-	if s.Paused != nil {
+	if s.Paused != nil && !s.Paused.Until.After(c.Now()) {
 		return c.record(ctx, loop.Resumed{})
 	}
 	return nil
+}
+
+// Wake ends a pause whose time has come, if what measures is still the same.
+func (c *Campaign) Wake(ctx context.Context) error {
+	s := c.Current()
+	if s == nil || s.Paused == nil {
+		return nil
+	}
+	if err := c.resumable(s); err != nil {
+		return err
+	}
+	return c.record(ctx, loop.Resumed{})
 }
 
 // resumable says why a campaign cannot go on: what measures is not what it

@@ -47,6 +47,29 @@ type Config struct {
 	Sentinels      float64  `mapstructure:"sentinels"`       // share of cells a round that watch for drift of the model
 	Scenarios      []string `mapstructure:"scenarios"`       // ids to run; empty for all
 	Tiers          []string `mapstructure:"tiers"`           // names to run; empty for all
+	// LeaveFiveHour and LeaveSevenDay are the shares of a subscription's
+	// allowances that are kept for its owner.
+	LeaveFiveHour Percent `mapstructure:"quota.leave_5h"`
+	LeaveSevenDay Percent `mapstructure:"quota.leave_7d"`
+	// The limits of spending in USD at list price; 0 for none.
+	SpendSession   float64 `mapstructure:"spend.session_usd"`
+	SpendCandidate float64 `mapstructure:"spend.candidate_usd"`
+	SpendCampaign  float64 `mapstructure:"spend.campaign_usd"`
+}
+
+// Percent is a share of 1, written such as "20%".
+type Percent float64
+
+// String writes it as people do.
+func (p Percent) String() string { return strconv.FormatFloat(100*float64(p), 'f', -1, 64) + "%" }
+
+func parsePercent(text string) (Percent, error) {
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || !(x >= 0 && x < 100) {
+		return 0, fmt.Errorf("%q is no share such as 20%%", text)
+	}
+	return Percent(x / 100), nil
 }
 
 // Origin says where a setting came from.
@@ -86,6 +109,7 @@ func defaults() map[string]any {
 	return map[string]any{
 		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
 		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
+		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
 	}
 }
 
@@ -135,7 +159,34 @@ func readFile(path string) (map[string]any, error) {
 	if err := v.ReadInConfig(); err != nil {
 		return nil, fmt.Errorf("read settings %s: %w", path, err)
 	}
-	return v.AllSettings(), nil
+	return flat("", v.AllSettings()), nil
+}
+
+// flat names the keys of a section by the section and a dot.
+func flat(section string, values map[string]any) map[string]any {
+	out := make(map[string]any)
+	for key, value := range values {
+		inner, ok := value.(map[string]any)
+		if !ok || section != "" || !slices.Contains(sections(), key) {
+			out[section+key] = value
+			continue
+		}
+		for k, v := range flat(key+".", inner) {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// sections are the keys of the file that hold keys.
+func sections() []string {
+	var out []string
+	for _, k := range Keys() {
+		if section, _, ok := strings.Cut(k, "."); ok && !slices.Contains(out, section) {
+			out = append(out, section)
+		}
+	}
+	return out
 }
 
 // merge lays file and environment over the defaults and notes the origins.
@@ -151,7 +202,7 @@ func (l *Loaded) merge(file map[string]any, environ []string) error {
 		if v, ok := file[key]; ok {
 			s.Value, s.Origin, s.Where = v, FromFile, l.File
 		}
-		name := "LOOPD_" + strings.ToUpper(key)
+		name := "LOOPD_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 		if v, ok := lookup(environ, name); ok {
 			s.Value, s.Origin, s.Where = fromEnv(values[key], v), FromEnv, name
 		}
@@ -165,7 +216,7 @@ func (l *Loaded) merge(file map[string]any, environ []string) error {
 // the environment.
 func decode(values map[string]any, into *Config) error {
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: envNumber,
+		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: mapstructure.ComposeDecodeHookFunc(percent, envNumber),
 	})
 	if err != nil {
 		return err
@@ -188,6 +239,22 @@ func fromEnv(def any, value string) any {
 	default:
 		return envText(value)
 	}
+}
+
+// percent reads a share, from the file or from the environment.
+func percent(_, to reflect.Type, value any) (any, error) {
+	if to != reflect.TypeFor[Percent]() {
+		return value, nil
+	}
+	switch v := value.(type) {
+	case Percent:
+		return v, nil
+	case string:
+		return parsePercent(v)
+	case envText:
+		return parsePercent(string(v))
+	}
+	return nil, fmt.Errorf("%v is no share such as 20%%", value)
 }
 
 func envNumber(from, to reflect.Type, value any) (any, error) {
@@ -284,6 +351,11 @@ func (c Config) validate() error {
 	if c.SessionSeconds < 0 || !(c.SessionUSD >= 0) || math.IsInf(c.SessionUSD, 1) {
 		errs = append(errs, fmt.Errorf("session_seconds, session_usd: %d, %v: below 0", c.SessionSeconds, c.SessionUSD))
 	}
+	for key, usd := range map[string]float64{"spend.session_usd": c.SpendSession, "spend.candidate_usd": c.SpendCandidate, "spend.campaign_usd": c.SpendCampaign} {
+		if !(usd >= 0) || math.IsInf(usd, 1) {
+			errs = append(errs, fmt.Errorf("%s: %v is no amount in USD", key, usd))
+		}
+	}
 	if !(c.Sentinels >= 0 && c.Sentinels < 1) {
 		errs = append(errs, fmt.Errorf("sentinels: %v is not within [0,1)", c.Sentinels))
 	}
@@ -309,6 +381,8 @@ parallel: 2       # sessions side by side
 # session_seconds: 120   # used by "loopd plan" and "run --until" until some were measured
 # session_usd: 0.15      # used by "loopd plan" and "run --cost" until some were measured
 # sentinels: 0.1         # watch for drift of the model with so many cells a round
+# quota: {leave_5h: 20%%, leave_7d: 30%%}   # of a subscription, kept for yourself
+# spend: {session_usd: 1, candidate_usd: 20, campaign_usd: 80}   # at list price
 # judge: "./judge.sh"   # answers YES or NO where no file settles a scenario
 # tiers: [haiku, sonnet]
 # scenarios: [W1, R1]

@@ -21,14 +21,15 @@ func write(t *testing.T, text string) string {
 }
 
 func TestLoad(t *testing.T) {
-	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\n")
-	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE="})
+	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\nspend:\n  campaign_usd: 80\n")
+	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Config{
 		Plugin: filepath.Join(dir, "sub"), Suite: filepath.Join(dir, "loopd-suite"), Agent: filepath.Join(dir, "tools/agent"),
 		Parallel: 3, Sessions: 120, MaxCandidates: 60, Profile: "fast", Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
+		LeaveFiveHour: .25, LeaveSevenDay: .1, SpendCampaign: 80, SpendCandidate: 12.5,
 	}
 	if d := cmp.Diff(want, got.Config); d != "" {
 		t.Error(d)
@@ -49,15 +50,21 @@ func TestLoadNamesTheDamage(t *testing.T) {
 		text, want string
 		env        []string
 	}{
-		"unknown key":       {"paralel: 3\n", "paralel: unknown key, did you mean parallel?", nil},
-		"unknown, no match": {"zzz: 3\n", "known are agent", nil},
-		"text for number":   {"parallel: \"3\"\n", "parallel", nil},
-		"number for text":   {"agent: 3\n", "agent", nil},
-		"out of range":      {"parallel: 0\n", "parallel: 0", nil},
-		"negative":          {"sessions: -1\n", "sessions", nil},
-		"no yaml":           {"plugin: [\n", FileName, nil},
-		"env not a number":  {"plugin: .\n", "not a number", []string{"LOOPD_PARALLEL=many"}},
-		"list expected":     {"tiers: {haiku: 1}\n", "tiers", nil},
+		"unknown key":        {"paralel: 3\n", "paralel: unknown key, did you mean parallel?", nil},
+		"unknown, no match":  {"zzz: 3\n", "known are agent", nil},
+		"text for number":    {"parallel: \"3\"\n", "parallel", nil},
+		"number for text":    {"agent: 3\n", "agent", nil},
+		"out of range":       {"parallel: 0\n", "parallel: 0", nil},
+		"negative":           {"sessions: -1\n", "sessions", nil},
+		"no yaml":            {"plugin: [\n", FileName, nil},
+		"env not a number":   {"plugin: .\n", "not a number", []string{"LOOPD_PARALLEL=many"}},
+		"share as a number":  {"quota: {leave_5h: 20}\n", "20 is no share such as 20%", nil},
+		"share of all":       {"quota: {leave_7d: 100%}\n", "no share", nil},
+		"share, no number":   {"quota: {leave_7d: much%}\n", "no share", nil},
+		"unknown in section": {"quota: {leave_5d: 20%}\n", "quota.leave_5d: unknown key, did you mean quota.leave_5h?", nil},
+		"no section":         {"quota: 20%\n", "quota: unknown key", nil},
+		"negative amount":    {"spend: {session_usd: -1}\n", "spend.session_usd", nil},
+		"list expected":      {"tiers: {haiku: 1}\n", "tiers", nil},
 	} {
 		dir := write(t, tc.text)
 		_, err := Load(dir, "", tc.env)

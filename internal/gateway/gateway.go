@@ -69,8 +69,26 @@ type Gateway struct {
 	transport *http.Transport
 	all       sync.WaitGroup
 
-	mu   sync.Mutex
-	taps map[string]*Tap // by dummy key
+	mu    sync.Mutex
+	taps  map[string]*Tap // by dummy key
+	watch func(status int, h http.Header)
+}
+
+// Watch has every answer's status and headers told to f from now on, before the
+// session sees them.
+func (g *Gateway) Watch(f func(status int, h http.Header)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.watch = f
+}
+
+func (g *Gateway) tell(status int, h http.Header) {
+	g.mu.Lock()
+	f := g.watch
+	g.mu.Unlock()
+	if f != nil {
+		f(status, h)
+	}
 }
 
 // Start listens on a free port of 127.0.0.1 and passes requests on to upstream.

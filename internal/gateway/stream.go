@@ -63,7 +63,7 @@ type answer struct {
 
 // begin puts a reader between the API's answer and the session.
 func (a *answer) begin(resp *http.Response) error {
-	a.tap.answered(resp.StatusCode)
+	a.tap.answered(resp.StatusCode, resp.Header)
 	r := &tappedBody{body: resp.Body, tap: a.tap}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	encoding := resp.Header.Get("Content-Encoding")

@@ -56,6 +56,8 @@ type Report struct {
 	// HandedOver: the session came through its Door.
 	HandedOver bool
 	Statuses   map[int]int // answers by HTTP status
+	// Limited are the headers of the last answer with status 429, nil for none.
+	Limited http.Header
 	// Usage is tokens by the model that served them, each message once. USD is
 	// what they cost by the prices given, Priced whether all of them had one.
 	Usage  map[string]harness.Usage
@@ -209,9 +211,13 @@ func (t *Tap) fingerprint(body []byte, betas string) {
 	t.report.Fingerprint = f
 }
 
-func (t *Tap) answered(status int) {
+func (t *Tap) answered(status int, h http.Header) {
+	t.gateway.tell(status, h)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if status == http.StatusTooManyRequests {
+		t.report.Limited = h.Clone()
+	}
 	t.report.Statuses[status]++
 	t.report.LastActivity = time.Now()
 }

@@ -3,10 +3,12 @@ package trial
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/gateway"
+	"loopd/internal/governor"
 	"loopd/internal/sandbox"
 )
 
@@ -78,6 +80,9 @@ func (e *Executor) weigh(a attempt, t *harness.Trial) {
 			t.CostUSD = &a.seen.USD
 		}
 	}
+	if t.Class == harness.RateLimit || t.Class == harness.UsageLimit {
+		t.Lifts = lifts(a)
+	}
 	if t.Class.Fate() == harness.FateHalt {
 		return // what ended it already says more
 	}
@@ -87,4 +92,21 @@ func (e *Executor) weigh(a attempt, t *harness.Trial) {
 	if a.seen.Spent != "" {
 		t.Class, t.Why = harness.Budget, a.seen.Spent
 	}
+}
+
+// lifts says when the limit that ended a session is over: by the headers of the
+// refusal, and by the CLI's words only where they say nothing. It is zero where
+// nobody said.
+func lifts(a attempt) time.Time {
+	now := time.Now()
+	if at, ok := governor.Lifts(a.seen.Limited, now); ok {
+		return at
+	}
+	r, _ := a.transcript.Last()
+	for _, text := range []string{r.Text, a.transcript.NoiseText} {
+		if at, ok := governor.ParseReset(text, now); ok {
+			return at
+		}
+	}
+	return time.Time{}
 }

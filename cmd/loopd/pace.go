@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"loopd/harness"
+	"loopd/internal/config"
+	"loopd/internal/gateway"
+	"loopd/internal/governor"
+	"loopd/loop"
+)
+
+// governorOf keeps a night's sessions within the limits of the account. What was
+// known before a restart is known again.
+func governorOf(cfg config.Config, parallel int, states []*loop.State) *governor.Governor {
+	o := governor.Options{
+		Parallel: parallel, Leave: governor.Leave{FiveHour: float64(cfg.LeaveFiveHour), SevenDay: float64(cfg.LeaveSevenDay)},
+		Quota: lastQuota(states),
+	}
+	if n := len(states); n > 0 {
+		o.Probe = states[n-1].Paused != nil && states[n-1].Paused.Lifts()
+	}
+	return governor.New(o)
+}
+
+// lastQuota is what the API said last of the account's allowances.
+func lastQuota(states []*loop.State) harness.Quota {
+	for i := len(states) - 1; i >= 0; i-- {
+		for j := len(states[i].Trials) - 1; j >= 0; j-- {
+			if q := states[i].Trials[j].Quota; q != nil {
+				return *q
+			}
+		}
+	}
+	return harness.Quota{}
+}
+
+// askedOf is how the agent asked the model on each tier in the campaign so far.
+func askedOf(s *loop.State) map[string]harness.Fingerprint {
+	out := make(map[string]harness.Fingerprint)
+	for _, t := range s.Trials {
+		tier := t.Spec.Slot.Cell.Tier
+		if _, known := out[tier]; !known && t.Class == harness.Valid && t.Fingerprint != nil {
+			out[tier] = *t.Fingerprint
+		}
+	}
+	return out
+}
+
+// purses are the limits of spending of one campaign.
+type purses struct {
+	cfg      config.Config
+	state    *loop.State
+	campaign *gateway.Purse // nil for no limit
+
+	mu         sync.Mutex
+	candidates map[string]*gateway.Purse // by wording
+}
+
+// priced says why a limit of spending could not hold: it counts tokens, and needs
+// the price of every model.
+func priced(cfg config.Config, s harness.Suite) error {
+	if cfg.SpendSession == 0 && cfg.SpendCandidate == 0 && cfg.SpendCampaign == 0 {
+		return nil
+	}
+	for _, t := range s.Launch.Tiers {
+		if t.Price == nil {
+			return usageError("loopd config", "start campaign: the settings limit spending, and launch.yaml gives the tier %s no price", t.Name)
+		}
+	}
+	return nil
+}
+
+func pursesOf(cfg config.Config, state *loop.State) *purses {
+	p := &purses{cfg: cfg, state: state, candidates: make(map[string]*gateway.Purse)}
+	if cfg.SpendCampaign > 0 {
+		p.campaign = gateway.NewPurse("campaign", cfg.SpendCampaign, state.Spent())
+	}
+	return p
+}
+
+// of lists what pays for one session.
+func (p *purses) of(spec harness.Spec) []*gateway.Purse {
+	var out []*gateway.Purse
+	if p.cfg.SpendSession > 0 {
+		out = append(out, gateway.NewPurse("session", p.cfg.SpendSession, 0))
+	}
+	if wording := spec.Slot.Wording; p.cfg.SpendCandidate > 0 && wording != p.state.Started.Start {
+		p.mu.Lock()
+		if p.candidates[wording] == nil {
+			p.candidates[wording] = gateway.NewPurse("candidate", p.cfg.SpendCandidate, 0)
+		}
+		out = append(out, p.candidates[wording])
+		p.mu.Unlock()
+	}
+	if p.campaign != nil {
+		out = append(out, p.campaign)
+	}
+	return out
+}
+
+// within starts no session once the campaign's purse is empty.
+func (p *purses) within(e loop.Executor) loop.Executor { return paying{p, e} }
+
+type paying struct {
+	p *purses
+	e loop.Executor
+}
+
+// Run runs the session while there is money for it.
+func (e paying) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
+	if c := e.p.campaign; c != nil && c.Empty() {
+		reason := fmt.Sprintf("spending: the campaign's limit of %g USD is reached", e.p.cfg.SpendCampaign)
+		return harness.Trial{}, &loop.HoldError{Paused: loop.Paused{Reason: reason}}
+	}
+	return e.e.Run(ctx, spec)
+}
+
+// rest waits out pauses that lift by themselves and goes on after each. It
+// returns when the campaign ends, halts, is stopped, or needs a person.
+func (n *night) rest(ctx context.Context, e env, drain <-chan struct{}, work func() error) error {
+	for {
+		s := n.campaign.Current()
+		if p := s.Paused; p != nil && p.Lifts() {
+			due := governor.Due(s.ChangedAt, p.Until)
+			fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, clock(due))
+			if !governor.WaitUntil(ctx, drain, due) {
+				return ctx.Err()
+			}
+			if err := n.campaign.Wake(ctx); err != nil {
+				return err
+			}
+			n.governor.Wake()
+		}
+		if err := work(); err != nil {
+			return err
+		}
+		if p := n.campaign.Current().Paused; p == nil || !p.Lifts() {
+			return nil
+		}
+	}
+}
+
+// clock writes a moment as people at this machine say it, with the day where it
+// is not today.
+func clock(t time.Time) string {
+	local, now := t.Local(), time.Now()
+	if local.YearDay() == now.YearDay() && local.Year() == now.Year() {
+		return local.Format("15:04")
+	}
+	return local.Format("Mon 15:04")
+}
+
+// quotaLine is how much of a subscription is used, empty where nobody said.
+func quotaLine(q harness.Quota) string {
+	if q.IsZero() {
+		return ""
+	}
+	line := fmt.Sprintf("5h %.0f %%", 100*q.FiveHour.Used)
+	if !q.FiveHour.Resets.IsZero() {
+		line += ", resets " + clock(q.FiveHour.Resets)
+	}
+	line += fmt.Sprintf("; 7d %.0f %%", 100*q.SevenDay.Used)
+	if q.SevenDay.Used >= .5 && !q.SevenDay.Resets.IsZero() {
+		line += ", resets " + clock(q.SevenDay.Resets)
+	}
+	return line
+}
