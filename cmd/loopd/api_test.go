@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -24,6 +25,12 @@ type api struct {
 	seen    int  // requests so far
 	held    bool // answers wait
 	status  int  // refuse with it, 0 to answer
+	// used is what is said of the five-hour allowance, for so long from the next
+	// request on; after that nothing of it is used. Over all of it, requests are
+	// refused.
+	used   float64
+	lasts  time.Duration
+	resets time.Time
 }
 
 func newAPI() *api {
@@ -57,7 +64,7 @@ func (a *api) wait(n int) {
 
 // admit counts a request, keeps it waiting while answers are held and says with
 // which status to refuse it.
-func (a *api) admit() (n, status int) {
+func (a *api) admit(h http.Header) (n, status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen++
@@ -66,7 +73,35 @@ func (a *api) admit() (n, status int) {
 	for a.held {
 		a.changed.Wait()
 	}
+	a.allowances(h)
+	if h.Get("Anthropic-Ratelimit-Unified-Status") == "rejected" {
+		return n, http.StatusTooManyRequests
+	}
 	return n, a.status
+}
+
+// allowances writes what the service says of a subscription.
+func (a *api) allowances(h http.Header) {
+	if a.lasts == 0 {
+		return
+	}
+	if a.resets.IsZero() {
+		a.resets = time.Now().Add(a.lasts)
+	}
+	const unified = "Anthropic-Ratelimit-Unified-"
+	used, status, reset := a.used, "allowed", strconv.FormatInt(a.resets.Unix(), 10)
+	if time.Now().After(a.resets) {
+		used, reset = 0, strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)
+	}
+	if used > 1 {
+		status = "rejected"
+	}
+	h.Set(unified+"Status", status)
+	h.Set(unified+"Representative-Claim", "five_hour")
+	h.Set(unified+"5h-Utilization", strconv.FormatFloat(used, 'f', -1, 64))
+	h.Set(unified+"5h-Reset", reset)
+	h.Set(unified+"7d-Utilization", "0.1")
+	h.Set(unified+"7d-Reset", strconv.FormatInt(time.Now().Add(90*time.Hour).Unix(), 10))
 }
 
 // answerText settles no scenario.
@@ -83,7 +118,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	n, status := a.admit()
+	n, status := a.admit(w.Header())
 	if status != 0 {
 		refuse(w, status)
 		return
@@ -129,7 +164,8 @@ func send(w io.Writer, name string, data map[string]any) {
 
 // askAPI is the command "api": "api none" fails when a request has come in,
 // "api seen N" when fewer than N have; "api refuse STATUS" refuses from now on,
-// "api refuse 0" no longer.
+// "api refuse 0" no longer; "api used SHARE FOR" says so much of the five-hour
+// allowance is used for so long, and refuses above 1.
 func askAPI(ts *testscript.TestScript, _ bool, args []string) {
 	a := ts.Value(apiKey{}).(*api)
 	a.mu.Lock()
@@ -145,11 +181,17 @@ func askAPI(ts *testscript.TestScript, _ bool, args []string) {
 		if a.seen < n {
 			ts.Fatalf("got %d requests, want %d or more", a.seen, n)
 		}
+	case len(args) == 3 && args[0] == "used":
+		used, err := strconv.ParseFloat(args[1], 64)
+		ts.Check(err)
+		lasts, err := time.ParseDuration(args[2])
+		ts.Check(err)
+		a.used, a.lasts, a.resets = used, lasts, time.Time{}
 	case len(args) == 2 && args[0] == "refuse":
 		status, err := strconv.Atoi(args[1])
 		ts.Check(err)
 		a.status = status
 	default:
-		ts.Fatalf("usage: api none | api seen N | api refuse STATUS")
+		ts.Fatalf("usage: api none | api seen N | api refuse STATUS | api used SHARE FOR")
 	}
 }

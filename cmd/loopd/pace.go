@@ -14,12 +14,17 @@ import (
 )
 
 // governorOf keeps a night's sessions within the limits of the account. What was
-// known before a restart is known again.
-func governorOf(cfg config.Config, parallel int, states []*loop.State) *governor.Governor {
+// known before a restart is known again, unless a person says to ask anew: then
+// one session goes ahead and finds out.
+func governorOf(cfg config.Config, parallel int, states []*loop.State, anew bool) *governor.Governor {
 	o := governor.Options{
 		Parallel: parallel, Leave: governor.Leave{FiveHour: float64(cfg.LeaveFiveHour), SevenDay: float64(cfg.LeaveSevenDay)},
-		Quota: lastQuota(states),
 	}
+	if anew {
+		o.Probe = true
+		return governor.New(o)
+	}
+	o.Quota = lastQuota(states)
 	if n := len(states); n > 0 {
 		o.Probe = states[n-1].Paused != nil && states[n-1].Paused.Lifts()
 	}
@@ -125,6 +130,9 @@ func (n *night) rest(ctx context.Context, e env, drain <-chan struct{}, work fun
 	for {
 		s := n.campaign.Current()
 		if p := s.Paused; p != nil && p.Lifts() {
+			if n.o.noWait && p.Until.After(time.Now()) {
+				return nil
+			}
 			due := governor.Due(s.ChangedAt, p.Until)
 			fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, clock(due))
 			if !governor.WaitUntil(ctx, drain, due) {
@@ -138,7 +146,7 @@ func (n *night) rest(ctx context.Context, e env, drain <-chan struct{}, work fun
 		if err := work(); err != nil {
 			return err
 		}
-		if p := n.campaign.Current().Paused; p == nil || !p.Lifts() {
+		if p := n.campaign.Current().Paused; p == nil || !p.Lifts() || n.o.noWait {
 			return nil
 		}
 	}

@@ -29,10 +29,7 @@ func newFinish(e env) *cobra.Command {
 		Use: "finish", Short: "end the search of the campaign under way and run its gate now", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
-	f := cmd.Flags()
-	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
-	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
-	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
+	o.flags(cmd)
 	return cmd
 }
 
@@ -44,10 +41,7 @@ func newResume(e env) *cobra.Command {
 		Long: "  loopd login && loopd resume\n\nA campaign that met a limit, or was halted because a login, a bill or a model's\nname was refused, goes on where it stopped. A halt for a changed suite does not\nlift: \"loopd freeze\" ends that campaign.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
-	f := cmd.Flags()
-	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
-	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
-	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
+	o.flags(cmd)
 	return cmd
 }
 
@@ -60,6 +54,7 @@ type runOptions struct {
 	parallel    int
 	seed        uint64
 	noIsolation bool
+	noWait      bool // stop at a limit
 	json        bool
 
 	ground ground
@@ -73,20 +68,28 @@ func newRun(e env) *cobra.Command {
 
 Opens a campaign, or continues the one under way, and works through the queue
 until the budget is used, a person stops it, or what measures has changed. A
-campaign that ended at an unfinished gate goes on with the sessions given.
+limit of the account is waited out, and part of a subscription's allowances is
+left for you (quota in loopd.yaml). A campaign that ended at an unfinished gate goes on with the sessions given.
 "loopd plan" says what a budget can find. The first signal lets running sessions
 end, the second stops at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
 	o.limits.flags(cmd)
+	o.flags(cmd)
 	f.StringVar(&o.profile, "profile", "", "rule for keeping: fast, strict, certified, scout; empty for the setting")
 	f.BoolVar(&o.anew, "new", false, "open a new campaign even if the last one's gate could go on")
-	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of every coin; 0 takes it from the clock")
+	return cmd
+}
+
+// flags are those of every verb that runs sessions of a campaign.
+func (o *runOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	f.BoolVar(&o.noWait, "no-wait", false, "stop at a limit of the account instead of waiting until it lifts")
 	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
 	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
-	return cmd
 }
 
 func runRun(ctx context.Context, e env, o runOptions) error {
@@ -196,7 +199,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	}
 	if n.gateway, err = startGateway(ctx, e, cred); err == nil {
 		n.trial.Gateway = n.gateway
-		n.governor = governorOf(cfg, n.parallel(), states)
+		n.governor = governorOf(cfg, n.parallel(), states, o.resume)
 		n.gateway.Watch(n.governor.Answer)
 		n.trial.Judge, err = makeJudge(ctx, n.trial)
 	}
