@@ -66,6 +66,7 @@ znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
 github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign scenarios fixtures plugins cmd/loopd
+github.com/santhosh-tekuri/jsonschema/v6 harness
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *
