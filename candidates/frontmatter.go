@@ -154,3 +154,17 @@ func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
+
+// Description returns the description in the front matter of a SKILL.md, as the
+// model reads it.
+func Description(content []byte) (string, error) {
+	head, _, err := parseSkill(string(content))
+	if err != nil {
+		return "", fmt.Errorf("read description: %w", err)
+	}
+	text, ok := head["description"].(string)
+	if !ok {
+		return "", errors.New("read description: there is none")
+	}
+	return text, nil
+}

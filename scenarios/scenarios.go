@@ -18,5 +18,8 @@ import (
 //go:embed all:os-adr
 var files embed.FS
 
+// Default is the bundled suite that is meant when none is named.
+const Default = "os-adr"
+
 // FS returns the bundled suites, one directory each ("os-adr/…").
 func FS() fs.FS { return files }
