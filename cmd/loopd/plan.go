@@ -117,7 +117,7 @@ type planner struct {
 func newPlanner(ctx context.Context, e env) (planner, error) {
 	l, err := loadConfig(e)
 	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
-		return bundledPlanner(ctx)
+		return bundledPlanner()
 	}
 	if err != nil {
 		return planner{}, err
@@ -150,18 +150,13 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	return p, nil
 }
 
-func bundledPlanner(ctx context.Context) (planner, error) {
-	dir, err := os.MkdirTemp("", "loopd-plan-")
+func bundledPlanner() (planner, error) {
+	suite, err := campaign.ReadBundled(campaign.BundledSuite)
 	if err != nil {
 		return planner{}, err
 	}
-	defer os.RemoveAll(dir)
-	sealed, err := campaign.Home{Dir: dir}.OpenBundled(ctx)
-	if err != nil {
-		return planner{}, err
-	}
-	p := planner{cfg: config.Default(), grid: campaign.GridOf(sealed.Suite, nil, nil), bytes: assumedBytes}
-	p.rates, p.from = ratesOf(sealed.Suite.Checker.Plugin, p.grid.Objective, nil)
+	p := planner{cfg: config.Default(), grid: campaign.GridOf(suite, nil, nil), bytes: assumedBytes}
+	p.rates, p.from = ratesOf(suite.Checker.Plugin, p.grid.Objective, nil)
 	return p, nil
 }
 
