@@ -98,6 +98,7 @@ func parseSkill(text string) (head map[string]any, body string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
+	raw = strings.ReplaceAll(raw, "\r\n", "\n")
 	if err := checkTokens(raw); err != nil {
 		return nil, "", err
 	}
@@ -107,8 +108,10 @@ func parseSkill(text string) (head map[string]any, body string, err error) {
 	return head, body, nil
 }
 
+// splitSkill cuts a SKILL.md at its two --- lines. As for the agent CLI, a byte
+// order mark before the first and a carriage return behind either are nothing.
 func splitSkill(text string) (head, body string, err error) {
-	lines := strings.SplitAfter(text, "\n")
+	lines := strings.SplitAfter(strings.TrimPrefix(text, bom), "\n")
 	if strings.TrimRight(lines[0], " \t\r\n") != "---" {
 		return "", "", errors.New("the first line is not ---")
 	}
