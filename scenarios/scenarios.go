@@ -15,7 +15,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:os-adr
+//go:embed all:*/*
 var files embed.FS
 
 // Default is the bundled suite that is meant when none is named.
