@@ -27,7 +27,7 @@ internal/atomicfile internal/redact
 < candidates/propose
 < loop
 < report
-< . fixtures plugins scenarios
+< . fixtures plugins rehearsals scenarios
 < internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/simmodel internal/standin
 < internal/trial
 < internal/campaign
@@ -65,7 +65,8 @@ github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
-github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign scenarios fixtures plugins cmd/loopd
+github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign internal/rehearsal scenarios fixtures plugins cmd/loopd
+github.com/santhosh-tekuri/jsonschema/v6 harness
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *
@@ -227,7 +228,7 @@ func checkOrder(files []source) []string {
 // besideInTest allows a test two things its package may not do: to use a
 // neighbour as the other end, and to read the bundled data.
 func besideInTest(f source, dir string, neighbour bool) bool {
-	return f.test() && (neighbour || slices.Contains([]string{"fixtures", "plugins", "scenarios"}, dir))
+	return f.test() && (neighbour || slices.Contains([]string{"fixtures", "plugins", "rehearsals", "scenarios"}, dir))
 }
 
 func checkApart(files []source) []string {

@@ -32,6 +32,7 @@ var module = sync.OnceValue(func() string {
 type source struct {
 	path  string // from the root, with slashes
 	lines int
+	text  string
 	set   *token.FileSet
 	file  *ast.File
 }
@@ -78,7 +79,7 @@ func parse(name string, text []byte) (source, error) {
 	if err != nil {
 		return source{}, fmt.Errorf("parse %s: %w", name, err)
 	}
-	return source{path: name, lines: strings.Count(string(text), "\n"), set: set, file: file}, nil
+	return source{path: name, lines: strings.Count(string(text), "\n"), text: string(text), set: set, file: file}, nil
 }
 
 // fewest is how many Go files a checkout has at least; fewer means that the

@@ -98,6 +98,7 @@ func parseSkill(text string) (head map[string]any, body string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
+	raw = strings.ReplaceAll(raw, "\r\n", "\n")
 	if err := checkTokens(raw); err != nil {
 		return nil, "", err
 	}
@@ -107,8 +108,10 @@ func parseSkill(text string) (head map[string]any, body string, err error) {
 	return head, body, nil
 }
 
+// splitSkill cuts a SKILL.md at its two --- lines. As for the agent CLI, a byte
+// order mark before the first and a carriage return behind either are nothing.
 func splitSkill(text string) (head, body string, err error) {
-	lines := strings.SplitAfter(text, "\n")
+	lines := strings.SplitAfter(strings.TrimPrefix(text, bom), "\n")
 	if strings.TrimRight(lines[0], " \t\r\n") != "---" {
 		return "", "", errors.New("the first line is not ---")
 	}
@@ -153,4 +156,18 @@ func marks(raw string) int {
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
+}
+
+// Description returns the description in the front matter of a SKILL.md, as the
+// model reads it.
+func Description(content []byte) (string, error) {
+	head, _, err := parseSkill(string(content))
+	if err != nil {
+		return "", fmt.Errorf("read description: %w", err)
+	}
+	text, ok := head["description"].(string)
+	if !ok {
+		return "", errors.New("read description: there is none")
+	}
+	return text, nil
 }

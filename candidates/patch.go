@@ -18,6 +18,11 @@ func ParsePatch(patch string) ([]Edit, error) {
 	if len(patch) > maxPatch {
 		return nil, fmt.Errorf("parse patch: %d bytes, over the limit of %d", len(patch), maxPatch)
 	}
+	if strings.Count(patch, "\n") == strings.Count(patch, "\r\n") {
+		// Saved by an editor that ends every line so, the header's too. What the
+		// file's own lines end with is settled where the edits are applied.
+		patch = strings.ReplaceAll(patch, "\r\n", "\n")
+	}
 	files, _, err := gitdiff.Parse(strings.NewReader(patch))
 	if err != nil {
 		return nil, fmt.Errorf("parse patch: %w", err)

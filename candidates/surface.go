@@ -90,11 +90,11 @@ func (s Surface) apply(tree map[string][]byte, e Edit) ([]byte, *Finding) {
 	if e.Whole != nil {
 		return []byte(*e.Whole), nil
 	}
-	switch places(content, e.Old) {
+	switch next, n := replaceOnce(content, e.Old, e.New); n {
 	case 0:
 		return refuse(NotApplicable, "the old text is not there")
 	case 1:
-		return bytes.Replace(content, []byte(e.Old), []byte(e.New), 1), nil
+		return next, nil
 	}
 	return refuse(NotApplicable, "the old text stands in more than one place")
 }

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 )
 
 // HookExpectation says what a scenario's project should get from the hook.
@@ -135,8 +133,8 @@ func ParseScenario(file string, data []byte) (Scenario, error) {
 		return Scenario{}, fmt.Errorf("read scenario %s: no front matter between --- lines", file)
 	}
 	var s Scenario
-	if err := yaml.UnmarshalWithOptions(front, &s, yaml.Strict()); err != nil {
-		return Scenario{}, fmt.Errorf("read scenario %s: %s", file, yamlReason(err))
+	if err := decode(ScenarioSchema, front, &s); err != nil {
+		return Scenario{}, fmt.Errorf("read scenario %s: %w", file, err)
 	}
 	task := taskBlock(body)
 	if s.Role == Practice {

@@ -7,8 +7,6 @@ import (
 	"path"
 	"slices"
 	"time"
-
-	"github.com/goccy/go-yaml"
 )
 
 // Suite is everything that measures, read from the sealed bytes.
@@ -45,9 +43,12 @@ type Records struct {
 
 // Citation says how records are cited in prose.
 type Citation struct {
-	Prefix  string `yaml:"prefix"`   // such as ADR
+	Prefix  string `yaml:"prefix"`   // such as RFC
 	Digits  int    `yaml:"digits"`   // digits of a full id
 	MaxLive int    `yaml:"max_live"` // more ids cited as live is a shotgun answer
+	// Nouns are words for a record that may stand before its number, such as
+	// decision. The prefix and its plural are among them without being listed.
+	Nouns []string `yaml:"nouns,omitempty"`
 }
 
 // Launch is the sealed launch profile: how every session is started.
@@ -68,6 +69,9 @@ type Launch struct {
 // JudgeProfile is the judge that is a session of the agent CLI.
 type JudgeProfile struct {
 	Model string `yaml:"model"` // pinned id; empty for no such judge
+	// CommandEnv is an environment variable that may name a judge command, beside
+	// LOOPD_JUDGE_CMD.
+	CommandEnv string `yaml:"command_env,omitempty"`
 }
 
 // Tier is one model of the grid: the name used in cells and its pinned id.
@@ -138,7 +142,7 @@ type Clocks struct {
 func ParseSuite(fsys fs.FS) (Suite, error) {
 	var s Suite
 	var errs []error
-	errs = append(errs, readYAML(fsys, "checker.yaml", &s.Checker), readYAML(fsys, "launch.yaml", &s.Launch))
+	errs = append(errs, readYAML(fsys, "checker.yaml", CheckerSchema, &s.Checker), readYAML(fsys, "launch.yaml", LaunchSchema, &s.Launch))
 	rubric, err := fs.ReadFile(fsys, "rubric.md")
 	errs = append(errs, err)
 	s.Rubric = string(rubric)
@@ -155,13 +159,13 @@ func ParseSuite(fsys fs.FS) (Suite, error) {
 	return s, nil
 }
 
-func readYAML(fsys fs.FS, name string, into any) error {
+func readYAML(fsys fs.FS, name string, k SchemaKind, into any) error {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return err
 	}
-	if err := yaml.UnmarshalWithOptions(data, into, yaml.Strict()); err != nil {
-		return fmt.Errorf("%s: %s", name, yamlReason(err))
+	if err := decode(k, data, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

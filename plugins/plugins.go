@@ -15,7 +15,7 @@ import (
 	"path"
 )
 
-//go:embed all:os-adr
+//go:embed all:*/*
 var files embed.FS
 
 // FS returns the bundled plugins, one directory each ("os-adr/…").

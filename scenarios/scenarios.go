@@ -15,8 +15,11 @@ import (
 	"io/fs"
 )
 
-//go:embed all:os-adr
+//go:embed all:*/*
 var files embed.FS
+
+// Default is the bundled suite that is meant when none is named.
+const Default = "os-adr"
 
 // FS returns the bundled suites, one directory each ("os-adr/…").
 func FS() fs.FS { return files }

@@ -368,6 +368,7 @@ func TestCheckerSettings(t *testing.T) {
 			Prefix  string
 			Digits  int
 			MaxLive int `yaml:"max_live"`
+			Nouns   []string
 		}
 		Graph []struct{ Fixture, From, To string }
 	}

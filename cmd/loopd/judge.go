@@ -22,7 +22,7 @@ func judgeOf(e env, cfg config.Config, s harness.Suite) (judgeMaker, error) {
 			asks = sc.ID
 		}
 	}
-	command := judgeCommand(e, cfg)
+	command := judgeCommand(e, cfg, s.Launch.Judge)
 	switch {
 	case asks == "":
 		return func(context.Context, trial.Options) (trial.Judge, error) { return nil, nil }, nil
@@ -36,12 +36,13 @@ func judgeOf(e env, cfg config.Config, s harness.Suite) (judgeMaker, error) {
 	return nil, usageError("LOOPD_JUDGE_CMD=./judge.sh loopd run --sessions 400", "start campaign: scenario %s asks a judge and none is set", asks)
 }
 
-// judgeCommand is the command that judges, empty for none.
-func judgeCommand(e env, cfg config.Config) string {
+// judgeCommand is the command that judges, empty for none: that of the settings,
+// else of LOOPD_JUDGE_CMD, else of the variable the suite names.
+func judgeCommand(e env, cfg config.Config, profile harness.JudgeProfile) string {
 	command := cfg.Judge
-	for _, name := range []string{"LOOPD_JUDGE_CMD", "ADR_EVAL_B_JUDGE_CMD"} {
-		if v := e.getenv(name); command == "" && v != "" {
-			command = v
+	for _, name := range []string{"LOOPD_JUDGE_CMD", profile.CommandEnv} {
+		if command == "" && name != "" {
+			command = e.getenv(name)
 		}
 	}
 	return command

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -117,7 +116,7 @@ type planner struct {
 func newPlanner(ctx context.Context, e env) (planner, error) {
 	l, err := loadConfig(e)
 	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
-		return bundledPlanner(ctx)
+		return bundledPlanner()
 	}
 	if err != nil {
 		return planner{}, err
@@ -146,22 +145,17 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	if p.bytes, err = bytesPerTrial(home.Trials()); err != nil {
 		return p, err
 	}
-	p.rates, p.from = ratesOf(p.grid.Objective, states)
+	p.rates, p.from = ratesOf(sealed.Suite.Checker.Plugin, p.grid.Objective, states)
 	return p, nil
 }
 
-func bundledPlanner(ctx context.Context) (planner, error) {
-	dir, err := os.MkdirTemp("", "loopd-plan-")
+func bundledPlanner() (planner, error) {
+	suite, err := campaign.ReadBundled(campaign.BundledSuite)
 	if err != nil {
 		return planner{}, err
 	}
-	defer os.RemoveAll(dir)
-	sealed, err := campaign.Home{Dir: dir}.OpenBundled(ctx)
-	if err != nil {
-		return planner{}, err
-	}
-	p := planner{cfg: config.Default(), grid: campaign.GridOf(sealed.Suite, nil, nil), bytes: assumedBytes}
-	p.rates, p.from = ratesOf(p.grid.Objective, nil)
+	p := planner{cfg: config.Default(), grid: campaign.GridOf(suite, nil, nil), bytes: assumedBytes}
+	p.rates, p.from = ratesOf(suite.Checker.Plugin, p.grid.Objective, nil)
 	return p, nil
 }
 
@@ -170,16 +164,17 @@ func bundledPlanner(ctx context.Context) (planner, error) {
 const assumedRate = .35
 
 // ratesOf takes the start's rates from the newest campaign that measured every
-// cell, else from the reference run, else from nowhere.
-func ratesOf(cells []harness.Cell, states []*loop.State) (rates []float64, from string) {
+// cell, else from a reference run of the plugin, else from nowhere.
+func ratesOf(plugin string, cells []harness.Cell, states []*loop.State) (rates []float64, from string) {
 	for i := len(states) - 1; i >= 0; i-- {
 		if rates := measuredRates(cells, states[i]); rates != nil {
 			return rates, "measured in campaign " + states[i].Started.Campaign
 		}
 	}
 	from = "as built in (a weak and a strong model)"
+	reference := rehearsal.ReferenceRates(plugin)
 	for _, c := range cells {
-		rate, ok := rehearsal.ReferenceRate(c)
+		rate, ok := reference(c)
 		if !ok {
 			rate, from = assumedRate, fmt.Sprintf("assumed: %g where nothing is known", assumedRate)
 		}

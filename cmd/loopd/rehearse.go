@@ -31,6 +31,7 @@ type rehearseOptions struct {
 	parallel   int
 	fault      string
 	profile    string
+	suite      string
 	dir        string
 	resume     string
 	json       bool
@@ -61,6 +62,7 @@ func newRehearse(e env) *cobra.Command {
 	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
 	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift or model-drift")
 	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
+	f.StringVar(&o.suite, "suite", campaign.BundledSuite, "the bundled suite to rehearse")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
 	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
@@ -76,7 +78,7 @@ func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 		return err
 	}
 	if o.printPlan {
-		return printPlan(ctx, e, o)
+		return printPlan(e, o)
 	}
 	if o.seeds == "" {
 		return rehearseOnce(ctx, e, o)
@@ -84,8 +86,8 @@ func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 	return rehearseMany(ctx, e, o)
 }
 
-func printPlan(ctx context.Context, e env, o rehearseOptions) error {
-	plan, err := planOf(ctx, o)
+func printPlan(e env, o rehearseOptions) error {
+	plan, err := planOf(o)
 	if err != nil {
 		return err
 	}
@@ -96,19 +98,17 @@ func printPlan(ctx context.Context, e env, o rehearseOptions) error {
 	return err
 }
 
-// planOf lays the bundled suite out only to learn its cells.
-func planOf(ctx context.Context, o rehearseOptions) (rehearsal.Plan, error) {
-	dir, err := os.MkdirTemp("", "loopd-plan-")
+func planOf(o rehearseOptions) (rehearsal.Plan, error) {
+	suite, err := campaign.ReadBundled(o.suite)
 	if err != nil {
 		return rehearsal.Plan{}, err
 	}
-	defer os.RemoveAll(dir)
-	sealed, err := campaign.Home{Dir: dir}.OpenBundled(ctx)
+	sown, err := rehearsal.ReadPlanting(suite)
 	if err != nil {
 		return rehearsal.Plan{}, err
 	}
-	grid := campaign.GridOf(sealed.Suite, nil, nil)
-	return rehearsal.NewPlan(grid.Objective, grid.Guards, o.candidates, loop.Profile(o.profile), rehearsal.Fault(o.fault)), nil
+	grid := campaign.GridOf(suite, nil, nil)
+	return rehearsal.NewPlan(sown, grid.Objective, grid.Guards, o.candidates, loop.Profile(o.profile), rehearsal.Fault(o.fault))
 }
 
 func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {
@@ -181,7 +181,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	}
 	setup := rehearsal.Setup{
 		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
-		Profile: loop.Profile(o.profile),
+		Profile: loop.Profile(o.profile), Suite: o.suite,
 	}
 	if o.resume != "" {
 		if setup, err = rehearsal.Read(dir); err != nil {
@@ -211,7 +211,13 @@ func (o rehearseOptions) kept() string {
 
 // check refuses what cannot be meant.
 func (o rehearseOptions) check() error {
+	suites, err := campaign.BundledSuites()
+	if err != nil {
+		return err
+	}
 	switch fault, profile := rehearsal.Fault(o.fault), loop.Profile(o.profile); {
+	case !slices.Contains(suites, o.suite):
+		return usageError("loopd rehearse --suite "+campaign.BundledSuite, "no bundled suite %q", o.suite)
 	case fault != rehearsal.NoFault && !slices.Contains(rehearsal.Faults(), fault):
 		return usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", fault)
 	case !slices.Contains(loop.Profiles(), profile):

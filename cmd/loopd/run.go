@@ -122,6 +122,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 type night struct {
 	cfg      config.Config
 	o        runOptions
+	plugin   string // the one the suite measures
 	grid     campaign.Grid
 	graphs   map[string]harness.Tree
 	settings loop.Settings
@@ -251,7 +252,7 @@ func (n *night) choose(s harness.Suite, under bool) error {
 	if err != nil {
 		return err
 	}
-	n.grid = campaign.GridOf(s, n.graphs, pick)
+	n.plugin, n.grid = s.Checker.Plugin, campaign.GridOf(s, n.graphs, pick)
 	profile := loop.Profile(n.cfg.Profile)
 	if n.o.profile != "" {
 		profile = loop.Profile(n.o.profile)
@@ -275,7 +276,7 @@ func (n *night) choose(s harness.Suite, under bool) error {
 // spend all the same.
 func (n *night) warnOfLittle(ctx context.Context, e env, states []*loop.State) {
 	p := planner{cfg: n.cfg, grid: n.grid, bytes: assumedBytes}
-	p.rates, p.from = ratesOf(n.grid.Objective, states)
+	p.rates, p.from = ratesOf(n.plugin, n.grid.Objective, states)
 	out, err := p.outlook(ctx, n.allowed.Sessions, n.settings.Profile)
 	if err == nil && !out.Reachable {
 		fmt.Fprintf(e.stderr, "loopd: warning: %s can hardly confirm anything under the profile %s; the smallest budget that would is %d\n",

@@ -71,7 +71,7 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 
 // storedJudge is the command that judges; without one a question stays open.
 func storedJudge(e env, cfg config.Config, s harness.Suite) trial.Judge {
-	if command := judgeCommand(e, cfg); command != "" {
+	if command := judgeCommand(e, cfg, s.Launch.Judge); command != "" {
 		return trial.CommandJudge{Command: command, Rubric: s.Rubric}
 	}
 	return nil

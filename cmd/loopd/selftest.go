@@ -138,7 +138,7 @@ func bundledBench(ctx context.Context) (bench, error) {
 		b.close()
 		return bench{}, err
 	}
-	if b.wording, err = rehearsal.BundledPlugin(b.sealed.Suite.Launch.Note); err != nil {
+	if b.wording, err = rehearsal.BundledPlugin(b.sealed.Suite); err != nil {
 		b.close()
 		return bench{}, err
 	}

@@ -26,6 +26,7 @@ type citer struct {
 	dir      string
 	prefixed *regexp.Regexp
 	bare     *regexp.Regexp
+	between  *regexp.Regexp
 	known    map[string]bool
 }
 
@@ -52,6 +53,7 @@ func (s *session) newCiter() citer {
 		form: form, dir: s.Checker.Records.Dir, known: known,
 		prefixed: regexp.MustCompile(fmt.Sprintf(`(?i)\b%[1]s(?:s?[\s_:-]*#?(\d{%[2]d})|[\s-]?#?(\d{1,%[2]d}))\b`, regexp.QuoteMeta(form.Prefix), form.Digits)),
 		bare:     regexp.MustCompile(fmt.Sprintf(`\d{%d}`, form.Digits)),
+		between:  between(form),
 	}
 }
 
@@ -65,7 +67,7 @@ func (s *session) findCitations() []citation {
 	for _, p := range s.said {
 		for _, sentence := range sentences(p.text) {
 			found := c.find(sentence)
-			judgeLive(sentence, found)
+			c.judgeLive(sentence, found)
 			for i := range found {
 				found[i].line = p.line
 			}

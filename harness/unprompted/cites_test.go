@@ -238,6 +238,32 @@ func TestCitationsAreStable(t *testing.T) {
 	})
 }
 
+// The words for a record are the suite's: another suite has others.
+func TestWordsForARecordAreTheSuites(t *testing.T) {
+	minutes := harness.Citation{Prefix: "MIN", Digits: 4, Nouns: []string{"minute"}}
+	for sentence, live := range map[string]map[string]bool{
+		"By 0003 beside the superseded minute 0001.": {"MIN": false, "ADR": true},
+		"By 0003 beside the superseded record 0001.": {"MIN": true, "ADR": false},
+		"By 0003 beside the superseded MINs 0001.":   {"MIN": false, "ADR": true},
+	} {
+		for _, form := range []harness.Citation{minutes, checker().Citation} {
+			c := citer{form: form, between: between(form)}
+			at := strings.Index(sentence, "0001")
+			found := []citation{{id: "0003", start: 3, end: 7, live: true}, {id: "0001", start: at, end: at + 4, live: true}}
+			if c.judgeLive(sentence, found); found[1].live != live[form.Prefix] {
+				t.Errorf("%s, %s: got in force %v", form.Prefix, sentence, found[1].live)
+			}
+		}
+	}
+	const asks = "Shall I add a MIN for this?"
+	if !proposal(minutes).MatchString(asks) || proposal(checker().Citation).MatchString(asks) {
+		t.Errorf("%q: want a proposal where records are called MIN, and only there", asks)
+	}
+	if plain := proposal(harness.Citation{}); !plain.MatchString("Shall I write this down?") || plain.MatchString("It could be a boat.") {
+		t.Error("without a name for records the general words are left, and nothing else")
+	}
+}
+
 func FuzzFind(f *testing.F) {
 	for _, seed := range []string{"0001 was superseded by ADR-0003", "0003/0001 no longer", "ADR #\uff13 replaces it"} {
 		f.Add(seed)
@@ -245,8 +271,9 @@ func FuzzFind(f *testing.F) {
 	s := newSession(Input{Scenario: citing(), Checker: checker(), Transcript: &transcript.Transcript{}, Start: start(), End: start()})
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, sentence := range sentences(unwrapLines(fold(text))) {
-			got := s.newCiter().find(sentence)
-			judgeLive(sentence, got)
+			c := s.newCiter()
+			got := c.find(sentence)
+			c.judgeLive(sentence, got)
 			for _, c := range got {
 				if len(c.id) != 4 {
 					t.Errorf("%q: id %q", sentence, c.id)

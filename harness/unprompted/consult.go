@@ -9,7 +9,15 @@ import (
 	"loopd/harness/transcript"
 )
 
-var proposal = regexp.MustCompile(`(?i)\b(shall|should|could|want me to|would you like|happy to|worth|suggest\w*|propos\w+|recommend\w*)\b.{0,90}\b(record\w*|document\w*|capture\w*|write (it|this|that) (down|up)|adr)\b`)
+// proposal recognises a wish to have a decision written down, in general words
+// or by the suite's name for a record.
+func proposal(form harness.Citation) *regexp.Regexp {
+	down := `record\w*|document\w*|capture\w*|write (it|this|that) (down|up)`
+	if form.Prefix != "" {
+		down += "|" + regexp.QuoteMeta(form.Prefix)
+	}
+	return regexp.MustCompile(`(?i)\b(shall|should|could|want me to|would you like|happy to|worth|suggest\w*|propos\w+|recommend\w*)\b.{0,90}\b(` + down + `)\b`)
+}
 
 // actKind is what an assertion of checker.yaml can name.
 type actKind string

@@ -228,12 +228,13 @@ func (s *session) assert(a harness.Assertion) finding {
 	}
 }
 
-// proposal recognises a wish to have the decision written down. It names a
-// reason and decides nothing.
+// proposes says whether the session only wished to have the decision written
+// down. It names a reason and decides nothing.
 func (s *session) proposes() bool {
+	wish := proposal(s.Checker.Citation)
 	for _, p := range s.said {
 		for sentence := range strings.Lines(p.text) {
-			if proposal.MatchString(sentence) {
+			if wish.MatchString(sentence) {
 				return true
 			}
 		}

@@ -1,6 +1,11 @@
 package unprompted
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+
+	"loopd/harness"
+)
 
 // A record is spoken of as no longer in force in four ways: something happened
 // to it ("superseded by"), another record did it to it ("supersedes 0001"), the
@@ -15,20 +20,30 @@ var (
 	active   = regexp.MustCompile(`(?i)^(supersedes?|superseded|superseding|replac(es?|ed|ing)|overrid(es|ing)|overrul(es|ed|ing)|obsoletes)$`)
 )
 
-// object recognises what may stand between a verb and the record it is about,
-// or between "superseded" and the name it belongs to. A comma ends it.
-var object = regexp.MustCompile(`(?i)^\s+((the|our|an?|old|older|earlier|former|previous|original|decision|record|adrs?|both)\s+){0,4}[(\["'` + "`" + `*]*$`)
+// between recognises what may stand between a verb and the record it is about,
+// or between "superseded" and the name it belongs to: small words and the
+// suite's own words for a record. A comma ends it.
+func between(form harness.Citation) *regexp.Regexp {
+	words := []string{"the", "our", "an?", "old", "older", "earlier", "former", "previous", "original", "both"}
+	for _, noun := range form.Nouns {
+		words = append(words, regexp.QuoteMeta(noun))
+	}
+	if form.Prefix != "" {
+		words = append(words, regexp.QuoteMeta(form.Prefix)+"s?")
+	}
+	return regexp.MustCompile(`(?i)^\s+((` + strings.Join(words, "|") + `)\s+){0,4}[(\["'` + "`" + `*]*$`)
+}
 
 // judgeLive marks the citations of one sentence that it speaks of as no longer
 // in force.
-func judgeLive(sentence string, found []citation) {
+func (c citer) judgeLive(sentence string, found []citation) {
 	if len(found) == 0 {
 		return
 	}
 	groups := group(sentence, found)
 	for _, m := range deadWord.FindAllStringIndex(sentence, -1) {
 		if !negated.MatchString(sentence[:m[0]]) {
-			retire(sentence, m, found, groups)
+			c.retire(sentence, m, found, groups)
 		}
 	}
 }
@@ -50,7 +65,7 @@ func group(sentence string, found []citation) []span {
 }
 
 // retire finds the group that the word at m is about.
-func retire(sentence string, m []int, found []citation, groups []span) {
+func (c citer) retire(sentence string, m []int, found []citation, groups []span) {
 	before, after := -1, -1
 	for i, g := range groups {
 		if found[g.from].start < m[0] {
@@ -63,7 +78,7 @@ func retire(sentence string, m []int, found []citation, groups []span) {
 	target := before
 	switch word := sentence[m[0]:m[1]]; {
 	case passive.MatchString(rest):
-	case after >= 0 && object.MatchString(sentence[m[1]:found[groups[after].from].start]):
+	case after >= 0 && c.between.MatchString(sentence[m[1]:found[groups[after].from].start]):
 		target = after
 	case active.MatchString(word) && pronoun.MatchString(rest):
 		target = before - 1

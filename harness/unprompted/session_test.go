@@ -18,7 +18,7 @@ func checker() harness.Checker {
 		Plugin:   "os-adr",
 		Records:  harness.Records{Dir: "docs/adr", File: "[0-9][0-9][0-9][0-9]-*.md"},
 		Consult:  []harness.Assertion{{Skill: "os-adr:*"}, {Command: "adr-*"}, {Touches: "docs/adr/**"}},
-		Citation: harness.Citation{Prefix: "ADR", Digits: 4, MaxLive: 2},
+		Citation: harness.Citation{Prefix: "ADR", Digits: 4, MaxLive: 2, Nouns: []string{"decision", "record"}},
 	}
 }
 

@@ -150,7 +150,7 @@ func (sh *shell) binary(c *syntax.BinaryCmd) {
 }
 
 // loop runs the body once for each value that can be read, so that
-// `for f in docs/adr/*; do cat "$f"; done` reads the records.
+// `for f in notes/*; do cat "$f"; done` reads the records.
 func (sh *shell) loop(c *syntax.ForClause) {
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing/fstest"
 
@@ -101,23 +102,60 @@ func (s Sealed) Verify(ctx context.Context) (*frozen.Drift, error) {
 	return frozen.Verify(ctx, s.Dir, s.Frozen.Manifest())
 }
 
-// BundledSuite is the name of the suite inside the program.
-const BundledSuite = "os-adr"
+// BundledSuite is the name of the suite inside the program that is meant when
+// none is named.
+const BundledSuite = scenarios.Default
 
-// WriteBundled lays the bundled suite out in a new directory, unsealed.
-func WriteBundled(dir string) error {
-	fsys, err := bundledFS()
+// BundledSuites lists the names of the suites inside the program.
+func BundledSuites() ([]string, error) {
+	dirs, err := fs.ReadDir(scenarios.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, d := range dirs {
+		out = append(out, d.Name())
+	}
+	return out, nil
+}
+
+// ReadBundled reads a suite inside the program. An error names the suites there
+// are.
+func ReadBundled(name string) (harness.Suite, error) {
+	fsys, err := bundledFS(name)
+	if err != nil {
+		return harness.Suite{}, err
+	}
+	suite, err := harness.ParseSuite(fsys)
+	if err != nil {
+		return suite, fmt.Errorf("bundled suite %s: %w", name, err)
+	}
+	return suite, nil
+}
+
+// WriteBundled lays the default bundled suite out in a new directory, unsealed.
+func WriteBundled(dir string) error { return writeBundled(BundledSuite, dir) }
+
+func writeBundled(name, dir string) error {
+	fsys, err := bundledFS(name)
 	if err != nil {
 		return fmt.Errorf("lay out the bundled suite: %w", err)
 	}
 	return frozen.Materialise(fsys, nil, dir)
 }
 
-// bundledFS arranges the embedded scenarios and fixtures as a suite on disk.
-func bundledFS() (fs.FS, error) {
+// bundledFS arranges embedded scenarios and their fixtures as a suite on disk.
+func bundledFS(name string) (fs.FS, error) {
+	names, err := BundledSuites()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(names, name) {
+		return nil, fmt.Errorf("no bundled suite %q; there are: %s", name, strings.Join(names, ", "))
+	}
 	out := make(fstest.MapFS)
-	add := func(fsys fs.FS, place func(name string) string) error {
-		return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	add := func(fsys fs.FS, root string, place func(name string) string) error {
+		return fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -126,26 +164,50 @@ func bundledFS() (fs.FS, error) {
 			return err
 		})
 	}
-	suite, err := fs.Sub(scenarios.FS(), BundledSuite)
+	err = add(scenarios.FS(), name, func(file string) string {
+		file = strings.TrimPrefix(file, name+"/")
+		if path.Ext(file) == ".md" && file != "rubric.md" {
+			return "scenarios/" + file
+		}
+		return file
+	})
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(
-		add(suite, func(name string) string {
-			if path.Ext(name) == ".md" && name != "rubric.md" {
-				return "scenarios/" + name
-			}
-			return name
-		}),
-		add(fixtures.FS(), func(name string) string { return "fixtures/" + name }),
-	)
+	used, err := fixturesOf(out)
+	for _, fixture := range used {
+		err = errors.Join(err, add(fixtures.FS(), fixture, func(file string) string { return "fixtures/" + file }))
+	}
 	return out, err
 }
 
-// OpenBundled lays the bundled suite out in the state directory and seals it
-// the first time, and opens it.
+// fixturesOf lists the fixtures the scenarios work on: another suite's are no
+// part of this one's seal.
+func fixturesOf(suite fstest.MapFS) ([]string, error) {
+	var out []string
+	for name, f := range suite {
+		if !strings.HasPrefix(name, "scenarios/") {
+			continue
+		}
+		sc, err := harness.ParseScenario(name, f.Data)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sc.Fixture)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// OpenBundled lays the default bundled suite out in the state directory and
+// seals it the first time, and opens it.
 func (h Home) OpenBundled(ctx context.Context) (Sealed, error) {
-	err := WriteBundled(h.Suite())
+	return h.OpenBundledSuite(ctx, BundledSuite)
+}
+
+// OpenBundledSuite does the same with any of BundledSuites.
+func (h Home) OpenBundledSuite(ctx context.Context, name string) (Sealed, error) {
+	err := writeBundled(name, h.Suite())
 	switch {
 	case errors.Is(err, fs.ErrExist):
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,5 +207,29 @@ func TestDefaultHome(t *testing.T) {
 	clear(env)
 	if _, err := DefaultHome("/a/plugin", getenv); err == nil {
 		t.Error("no home at all: want an error")
+	}
+}
+
+// A suite inside the program comes with its own fixtures and no other's.
+func TestReadBundled(t *testing.T) {
+	t.Parallel()
+	names, err := BundledSuites()
+	if err != nil || !slices.Contains(names, BundledSuite) {
+		t.Fatalf("got %q, %v, want %s among them", names, err, BundledSuite)
+	}
+	for _, name := range names {
+		suite, err := ReadBundled(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for fixture := range suite.Fixtures {
+			if !slices.ContainsFunc(suite.Scenarios, func(sc harness.Scenario) bool { return sc.Fixture == fixture }) {
+				t.Errorf("%s: fixture %s is of no scenario", name, fixture)
+			}
+		}
+	}
+	if _, err := ReadBundled("../plugins"); err == nil || !strings.Contains(err.Error(), "there are: ") {
+		t.Errorf("got %v, want the names there are", err)
 	}
 }

@@ -173,7 +173,7 @@ func PluginAt(dir string, note harness.Note, skip ...string) (commit string, w t
 
 // description reads the text a skill is listed with.
 func description(skill []byte) (string, error) {
-	text := strings.ReplaceAll(string(skill), "\r\n", "\n")
+	text := strings.ReplaceAll(strings.TrimPrefix(string(skill), "\ufeff"), "\r\n", "\n")
 	front, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
 		return "", fmt.Errorf("no front matter")

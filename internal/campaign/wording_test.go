@@ -36,3 +36,17 @@ func TestWordingOfLeavesAComputedNoteOpen(t *testing.T) {
 		}
 	}
 }
+
+// A file saved on another machine says the same.
+func TestWordingOfReadsMarksAndReturns(t *testing.T) {
+	t.Parallel()
+	for name, skill := range map[string]string{
+		"carriage returns": "---\r\nname: find\r\ndescription: Finds it.\r\n---\r\nBody.\r\n",
+		"byte order mark":  "\ufeff---\nname: find\ndescription: Finds it.\n---\nBody.\n",
+	} {
+		w, err := WordingOf(harness.Tree{"skills/find/SKILL.md": {Data: []byte(skill)}}, harness.Note{Kind: harness.NoteNone})
+		if err != nil || len(w.Descriptions) != 1 || w.Descriptions[0] != "Finds it." {
+			t.Errorf("%s: got %q, %v", name, w.Descriptions, err)
+		}
+	}
+}

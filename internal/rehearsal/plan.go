@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"loopd/harness"
 	"loopd/internal/simmodel"
 	"loopd/loop"
-	"loopd/plugins"
 )
 
 // Kind says what was planted.
@@ -23,7 +21,7 @@ const (
 	Large      Kind = "large"        // raises the mean by .30
 	Small      Kind = "small"        // raises the mean by .08
 	OneCell    Kind = "one_cell"     // declares one cell and raises it by .60
-	Collapse   Kind = "collapse"     // raises the mean by .08 and ends R2
+	Collapse   Kind = "collapse"     // raises the mean by .08 and ends some cells
 	Eager      Kind = "over_trigger" // raises the mean by .15 and detours where no record matters
 	OffSurface Kind = "off_surface"  // edits a program of the plugin
 	LongNote   Kind = "long_note"    // a note of 10,001 characters
@@ -86,28 +84,27 @@ func expected(k Kind, profile loop.Profile) []loop.Verdict {
 	}
 }
 
-// Where planted wording goes.
-const (
-	notePath   = "hooks/session-start-note.md"
-	findPath   = "skills/find-decision/SKILL.md"
-	recordPath = "skills/record-decision/SKILL.md"
-	initPath   = "skills/init-decisions/SKILL.md"
-)
-
-// sentence is a planted edit: a phrase put behind a place in the wording. The
-// places are apart, so every edit fits whatever was kept before it.
-type sentence struct{ path, after, phrase string }
-
-func (s sentence) edit() candidates.Edit {
-	return candidates.Edit{Path: s.path, Old: s.after, New: s.after + " " + s.phrase}
-}
-
-// sized is a sentence with the change of the mean pass rate it brings over the
-// champion it will meet if all earlier verdicts are right.
-type sized struct {
-	kind Kind
-	sentence
-	shift float64
+// edits are the edits of a sown candidate; before are those of the first one.
+func (s Sown) edits(p Planting, first []candidates.Edit) ([]candidates.Edit, error) {
+	edit := candidates.Edit{Path: s.Path, Old: s.After, New: s.After + " " + s.Phrase}
+	switch s.Kind {
+	case NoOp:
+		edit.New = s.After + "\n"
+	case LongNote:
+		start := s.Phrase + " "
+		long := start + strings.Repeat("n", candidates.MaxNote+1-len(start))
+		edit = candidates.Edit{Path: p.note, Whole: &long}
+	case Duplicate:
+		// The whole file the first candidate made is nothing new, whether that one
+		// was kept or not.
+		next, err := p.surface().Apply(p.files, first)
+		if err != nil {
+			return nil, err
+		}
+		again := string(next[first[0].Path])
+		edit = candidates.Edit{Path: first[0].Path, Whole: &again}
+	}
+	return []candidates.Edit{edit}, nil
 }
 
 // Plan is what a rehearsal plants: the candidates in queue order and the
@@ -117,82 +114,34 @@ type Plan struct {
 	Wording    simmodel.Wording
 
 	guards []harness.Cell
-}
-
-// bySize lists the candidates that cost sessions, in queue order.
-func bySize() []sized {
-	const noteEnd, findEnd = "about an earlier choice comes up.", "about why something was decided."
-	const recordEnd, initEnd = "asks for a decision to be recorded.", "should start keeping them."
-	return []sized{
-		{Null, sentence{notePath, noteEnd, "The records are short and plain."}, 0},
-		{OneCell, sentence{recordPath, recordEnd, "A rule that was only agreed in passing counts as well."}, .60},
-		{Harmful, sentence{findPath, findEnd, "It is rarely needed and can usually be left out."}, -.10},
-		{Large, sentence{findPath, findEnd, "Run it first whenever a change touches behaviour that may have been settled before."}, .30},
-		{Null, sentence{recordPath, recordEnd, "Each record is one file."}, 0},
-		{Collapse, sentence{notePath, noteEnd, "Retries and time limits are never among them."}, .08},
-		{Null, sentence{initPath, initEnd, "Nothing else is set up."}, 0},
-		{Eager, sentence{notePath, noteEnd, "Go through all of them before anything else, whatever the task is."}, .15},
-		{Small, sentence{findPath, findEnd, "The title alone is often enough to see whether one applies."}, .08},
-		{Large, sentence{recordPath, recordEnd, "Offer it yourself at the end of any task that settled a lasting choice."}, .30},
-		{Null, sentence{notePath, noteEnd, "They are kept with the code."}, 0},
-		{Harmful, sentence{notePath, noteEnd, "Most tasks can go ahead without looking at them."}, -.10},
-		{Null, sentence{findPath, findEnd, "It prints one line for each match."}, 0},
-		{Null, sentence{initPath, initEnd, "It can be run again safely."}, 0},
-	}
-}
-
-// What the planted candidates of single cells are about.
-const (
-	oneCell   = "W3/sonnet"
-	collapsed = "R2"
-)
-
-// lints are the candidates that must cost nothing, by the place in the queue
-// they come before. The duplicate gives the whole file the first candidate made,
-// so it is nothing new whether that one was kept or not.
-func lints(first sentence) map[int]Planted {
-	again := startText(first.path)
-	again = strings.Replace(again, first.after, first.edit().New, 1)
-	program := candidates.Edit{Path: "bin/adr-find", Old: "program=adr-find", New: "program=adr-find # quicker"}
-	long := "[os-adr] " + strings.Repeat("n", candidates.MaxNote+1-len("[os-adr] "))
-	space := candidates.Edit{Path: initPath, Old: "# Start keeping decision records\n", New: "# Start keeping decision records\n\n"}
-	return map[int]Planted{
-		1:  {Kind: Duplicate, edits: []candidates.Edit{{Path: first.path, Whole: &again}}},
-		6:  {Kind: OffSurface, edits: []candidates.Edit{program}},
-		8:  {Kind: NoOp, edits: []candidates.Edit{space}},
-		10: {Kind: LongNote, edits: []candidates.Edit{{Path: notePath, Whole: &long}}},
-	}
-}
-
-// startText is a file of the bundled plugin, which is part of the program.
-func startText(path string) string {
-	data, err := fs.ReadFile(plugins.FS(), "os-adr/"+path)
-	if err != nil {
-		panic("read the bundled plugin: " + err.Error())
-	}
-	return string(data)
+	faults map[place]fault
 }
 
 // NewPlan plants the first n candidates in order of interest (0 for all): one
-// large and one null before the rest.
-func NewPlan(cells, guards []harness.Cell, n int, profile loop.Profile, fault Fault) Plan {
-	plan := Plan{Wording: simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: cells}, guards: guards}
+// large and one null before the rest. An error says which candidate does not fit
+// the plugin's wording.
+func NewPlan(sown Planting, cells, guards []harness.Cell, n int, profile loop.Profile, fault Fault) (Plan, error) {
+	plan := Plan{
+		Wording: simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: cells}, guards: guards, faults: sown.faultsAt(cells),
+	}
 	for _, c := range cells {
-		plan.Wording.Base[c], _ = ReferenceRate(c)
+		plan.Wording.Base[c] = sown.rate(c)
 	}
 	for _, c := range guards {
-		plan.Wording.Base[c] = .95
+		plan.Wording.Base[c] = sown.Guards
 	}
-	all := bySize()
-	extra := lints(all[0].sentence)
-	for i, s := range all {
-		if p, ok := extra[i]; ok {
-			p.FreeOfCost = true
-			plan.Candidates = append(plan.Candidates, p)
+	for i, s := range sown.Sown {
+		var first []candidates.Edit
+		if i > 0 {
+			first = plan.Candidates[0].edits
 		}
-		p := Planted{Kind: s.kind, edits: []candidates.Edit{s.edit()}, effects: plan.effects(s)}
-		if s.kind == OneCell && profile != loop.Scout { // one rep of one cell would say nothing
-			p.targets = []string{oneCell}
+		edits, err := s.edits(sown, first)
+		if err != nil {
+			return plan, fmt.Errorf("plant candidate %d, %s: %w", i+1, s.Kind, err)
+		}
+		p := Planted{Kind: s.Kind, FreeOfCost: s.lint(), edits: edits, effects: plan.effects(s)}
+		if s.Kind == OneCell && profile != loop.Scout { // one rep of one cell would say nothing
+			p.targets = s.Cells
 		}
 		plan.Candidates = append(plan.Candidates, p)
 	}
@@ -207,12 +156,12 @@ func NewPlan(cells, guards []harness.Cell, n int, profile loop.Profile, fault Fa
 		}
 		plan.Wording.Effects = append(plan.Wording.Effects, p.effects...)
 	}
-	return plan
+	return plan, nil
 }
 
-// effects sizes a sentence so that it moves the mean over the cells by exactly
+// effects sizes a phrase so that it moves the mean over the cells by exactly
 // its shift on top of the large ones planted before it.
-func (p *Plan) effects(s sized) []simmodel.Effect {
+func (p *Plan) effects(s Sown) []simmodel.Effect {
 	champion := p.champion()
 	rates := func(cells []harness.Cell) (sum float64) {
 		for _, c := range cells {
@@ -223,21 +172,21 @@ func (p *Plan) effects(s sized) []simmodel.Effect {
 	all := p.Wording.Objective
 	n := float64(len(all))
 	switch {
-	case s.kind == OneCell:
-		only := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return c.String() != oneCell })
-		return []simmodel.Effect{{Phrase: s.phrase, Lift: s.shift / (1 - rates(only)), Cells: only}}
-	case s.kind == Collapse:
-		gone := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return c.Scenario != collapsed })
-		rest := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return c.Scenario == collapsed })
+	case s.Kind == OneCell:
+		only := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return !s.matches(c) })
+		return []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift / (1 - rates(only)), Cells: only}}
+	case s.Kind == Collapse:
+		gone := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return !s.matches(c) })
+		rest := slices.DeleteFunc(slices.Clone(all), s.matches)
 		const left = .03
-		up := (s.shift*n + (1-left)*rates(gone)) / (float64(len(rest)) - rates(rest))
-		return []simmodel.Effect{{Phrase: s.phrase, Lift: left - 1, Cells: gone}, {Phrase: s.phrase, Lift: up, Cells: rest}}
-	case s.shift < 0:
-		return []simmodel.Effect{{Phrase: s.phrase, Lift: s.shift * n / rates(all)}}
-	case s.shift > 0:
-		up := []simmodel.Effect{{Phrase: s.phrase, Lift: s.shift * n / (n - rates(all))}}
-		if s.kind == Eager {
-			up = append(up, simmodel.Effect{Phrase: s.phrase, Lift: -.8, Cells: p.guards})
+		up := (s.Shift*n + (1-left)*rates(gone)) / (float64(len(rest)) - rates(rest))
+		return []simmodel.Effect{{Phrase: s.Phrase, Lift: left - 1, Cells: gone}, {Phrase: s.Phrase, Lift: up, Cells: rest}}
+	case s.Shift < 0:
+		return []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / rates(all)}}
+	case s.Shift > 0:
+		up := []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / (n - rates(all))}}
+		if s.Kind == Eager {
+			up = append(up, simmodel.Effect{Phrase: s.Phrase, Lift: -.8, Cells: p.guards})
 		}
 		return up
 	}
@@ -300,21 +249,6 @@ func nth(all []Planted, kind Kind, n int) int {
 		n--
 	}
 	return -1
-}
-
-// ReferenceRate is the start's pass rate near the reference run: the small tier
-// hardly ever consults, the large one misses W3 and R1. It is false for a cell
-// that was not in it.
-func ReferenceRate(c harness.Cell) (rate float64, ok bool) {
-	small := map[string]float64{"W1": .02, "W2": .02, "W3": .02, "R1": .05, "R2": .10, "R3": .05, "R4": .02}
-	large := map[string]float64{"W1": .85, "W2": .90, "W3": .15, "R1": .20, "R2": .90, "R3": .80, "R4": .85}
-	switch c.Tier {
-	case "haiku":
-		rate, ok = small[c.Scenario]
-	case "sonnet":
-		rate, ok = large[c.Scenario]
-	}
-	return rate, ok
 }
 
 // Print renders the plan for people, before any session.

@@ -36,8 +36,25 @@ func bundledSuite(t *testing.T) harness.Suite {
 
 func wholePlan(t *testing.T) Plan {
 	suite := bundledSuite(t)
-	return NewPlan(suite.Cells(harness.Objective), suite.Cells(harness.Guard), 0, loop.Fast, NoFault)
+	return planned(t, suite, 0)
 }
+
+// planned plants the first n candidates of a suite.
+func planned(t *testing.T, suite harness.Suite, n int) Plan {
+	t.Helper()
+	sown, err := ReadPlanting(suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(sown, suite.Cells(harness.Objective), suite.Cells(harness.Guard), n, loop.Fast, NoFault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// notePath is where the bundled plugin keeps its note.
+const notePath = "hooks/session-start-note.md"
 
 // startFiles is the bundled plugin, which every rehearsal starts with.
 func startFiles(t *testing.T) map[string][]byte {
@@ -153,21 +170,20 @@ func TestPlanRates(t *testing.T) {
 func TestFirstOf(t *testing.T) {
 	t.Parallel()
 	suite := bundledSuite(t)
-	cells, guards := suite.Cells(harness.Objective), suite.Cells(harness.Guard)
 	for n, want := range map[int][]Kind{
 		1: {Large},
 		2: {Null, Large},
 		7: {Null, Duplicate, Harmful, Large, OffSurface, NoOp, LongNote},
 	} {
 		var got []Kind
-		for _, p := range NewPlan(cells, guards, n, loop.Fast, NoFault).Candidates {
+		for _, p := range planned(t, suite, n).Candidates {
 			got = append(got, p.Kind)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("first %d: got %v, want %v", n, got, want)
 		}
 	}
-	if got := len(NewPlan(cells, guards, 99, loop.Fast, NoFault).Candidates); got != 18 {
+	if got := len(planned(t, suite, 99).Candidates); got != 18 {
 		t.Errorf("first 99: got %d, want 18", got)
 	}
 }

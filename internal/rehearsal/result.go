@@ -45,7 +45,7 @@ func (r *run) result(wall time.Duration) (Result, error) {
 	if err := r.truth(s, &out); err != nil {
 		return out, err
 	}
-	now, err := userState(userDir(r.Dir))
+	now, err := userState(r.userDir())
 	out.UserUntouched = now == r.UserBefore
 	return out, err
 }

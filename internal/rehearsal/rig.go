@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -31,31 +29,6 @@ type rig struct {
 }
 
 var _ trial.Rig = (*rig)(nil)
-
-// place is where a fault is planted: a repetition of a cell under the starting
-// wording, first attempt.
-type place struct {
-	cell string
-	rep  int
-}
-
-// fault is what goes wrong there.
-type fault struct {
-	name  string
-	model simmodel.Fault
-	hook  bool // the hook program fails
-	class harness.Class
-}
-
-// plantedFaults are the faults of every rehearsal, each at one place.
-func plantedFaults() map[place]fault {
-	return map[place]fault{
-		{"R1/haiku", 1}:  {name: "overloaded, clears", model: simmodel.FaultOverloaded, class: harness.Valid},
-		{"R2/sonnet", 2}: {name: "hook not delivered", hook: true, class: harness.HookNotDelivered},
-		{"R3/haiku", 3}:  {name: "result missing", model: simmodel.FaultTerminate, class: harness.NoResult},
-		{"W1/sonnet", 4}: {name: "agent crash after init", model: simmodel.FaultCrash, class: harness.Cancelled},
-	}
-}
 
 func (r *rig) faultOf(spec harness.Spec) fault {
 	none := fault{class: harness.Valid}
@@ -108,12 +81,12 @@ func (r *rig) draw(sl harness.Slot) (float64, error) {
 	return float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53), nil
 }
 
-// Lay makes the hook program fail where that is planted.
+// Lay makes the hook fail where that is planted.
 func (r *rig) Lay(spec harness.Spec, box *sandbox.Box) error {
 	if !r.faultOf(spec).hook {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(box.Plugin, "hooks", "session-start"), []byte("#!/bin/sh\nexit 1\n"), 0o755)
+	return breakHooks(box.Plugin)
 }
 
 // text is the digest of the wording at a commit.

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,8 @@ type Setup struct {
 	Fault      Fault        `json:"fault,omitempty"`
 	Sessions   int          `json:"sessions"` // budget
 	Profile    loop.Profile `json:"profile"`
+	// Suite is the bundled suite that is rehearsed; empty for the default one.
+	Suite string `json:"suite,omitempty"`
 	// Scenarios are the scenarios to run; all when there are none.
 	Scenarios []string `json:"scenarios,omitempty"`
 	// UserBefore is the digest of the user's repository before anything ran.
@@ -74,6 +77,8 @@ type Options struct {
 	Log      *slog.Logger
 	Observe  func(*loop.State, loop.Event)
 	Drain    <-chan struct{}
+
+	plugin string // its name
 }
 
 // DefaultSessions is the budget in which a profile comes to the end of the queue.
@@ -137,7 +142,8 @@ type Compared struct {
 
 func home(dir string) campaign.Home { return campaign.Home{Dir: filepath.Join(dir, "state")} }
 
-func userDir(dir string) string { return filepath.Join(dir, "os-adr") }
+// userDir is the plugin's repository, named like the plugin.
+func (o Options) userDir() string { return filepath.Join(o.Dir, o.plugin) }
 
 // Read returns what the rehearsal in dir was started with.
 func Read(dir string) (Setup, error) {
@@ -157,8 +163,18 @@ func Read(dir string) (Setup, error) {
 func (o *Options) begin(ctx context.Context) error {
 	if o.Resume {
 		setup, err := Read(o.Dir)
+		if err != nil {
+			return err
+		}
 		o.Setup = setup
+	}
+	o.Suite = cmp.Or(o.Suite, campaign.BundledSuite)
+	suite, err := campaign.ReadBundled(o.Suite)
+	if err != nil {
 		return err
+	}
+	if o.plugin = suite.Checker.Plugin; o.Resume {
+		return nil
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return err
@@ -166,10 +182,10 @@ func (o *Options) begin(ctx context.Context) error {
 	if entries, err := os.ReadDir(o.Dir); err != nil || len(entries) > 0 {
 		return errors.Join(err, &NotEmptyError{Dir: o.Dir})
 	}
-	if err := makeUser(ctx, userDir(o.Dir)); err != nil {
+	if err := makeUser(ctx, o.plugin, o.userDir()); err != nil {
 		return err
 	}
-	before, err := userState(userDir(o.Dir))
+	before, err := userState(o.userDir())
 	if err != nil {
 		return err
 	}
@@ -197,12 +213,12 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.begin(ctx); err != nil {
 		return Result{}, err
 	}
-	sealed, err := openSuite(ctx, o.Dir)
+	sealed, err := openSuite(ctx, o.Dir, o.Suite)
 	if err != nil {
 		return Result{}, err
 	}
 	c, err := campaign.Open(ctx, campaign.Options{
-		Home: home(o.Dir), Plugin: userDir(o.Dir), Sealed: sealed, AgentName: string(o.Agent) + " " + o.Binary.Version,
+		Home: home(o.Dir), Plugin: o.userDir(), Sealed: sealed, AgentName: string(o.Agent) + " " + o.Binary.Version,
 		AgentSHA: o.Binary.SHA256, Credential: "simulated", Simulated: true, Now: time.Now, Log: o.Log,
 	})
 	if err != nil {
@@ -216,11 +232,11 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return r.result(time.Since(began))
 }
 
-func openSuite(ctx context.Context, dir string) (campaign.Sealed, error) {
+func openSuite(ctx context.Context, dir, suite string) (campaign.Sealed, error) {
 	if err := home(dir).Make(); err != nil {
 		return campaign.Sealed{}, err
 	}
-	return home(dir).OpenBundled(ctx)
+	return home(dir).OpenBundledSuite(ctx, suite)
 }
 
 // run is a rehearsal under way.
@@ -236,7 +252,13 @@ type run struct {
 
 func (r *run) campaignOver(ctx context.Context) error {
 	grid := campaign.GridOf(r.sealed.Suite, nil, r.wanted)
-	r.plan = NewPlan(grid.Objective, grid.Guards, r.Candidates, r.Profile, r.Fault)
+	sown, err := ReadPlanting(r.sealed.Suite)
+	if err != nil {
+		return err
+	}
+	if r.plan, err = NewPlan(sown, grid.Objective, grid.Guards, r.Candidates, r.Profile, r.Fault); err != nil {
+		return err
+	}
 	if s := r.campaign.Current(); r.Resume && s != nil && s.Ended != nil {
 		return nil // it came to its end before
 	}
@@ -289,7 +311,7 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	}
 	r.rig = &rig{
 		seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
-		faults: plantedFaults(),
+		faults: r.plan.faults,
 	}
 	r.driftModel(r.campaign.Current())
 	executor, err := trial.New(ctx, trial.Options{

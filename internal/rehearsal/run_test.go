@@ -113,7 +113,15 @@ var undisturbed = sync.OnceValue(func() whole {
 		return whole{err: err}
 	}
 	w.state = states[0]
-	w.plan = NewPlan(w.state.Started.Objective, w.state.Started.Guards, small().Candidates, loop.Fast, NoFault)
+	suite, err := campaign.ReadBundled(campaign.BundledSuite)
+	if err != nil {
+		return whole{err: err}
+	}
+	sown, err := ReadPlanting(suite)
+	if err != nil {
+		return whole{err: err}
+	}
+	w.plan, w.err = NewPlan(sown, w.state.Started.Objective, w.state.Started.Guards, small().Candidates, loop.Fast, NoFault)
 	return w
 })
 
@@ -188,7 +196,7 @@ func TestPlantedFaults(t *testing.T) {
 		}
 	}
 	invalid := 0
-	for at, f := range plantedFaults() {
+	for at, f := range w.plan.faults {
 		want := []harness.Class{f.class}
 		if f.class != harness.Valid {
 			want = append(want, harness.Valid)
@@ -331,7 +339,7 @@ func TestRealAgent(t *testing.T) {
 	for _, n := range r.Invalid {
 		planted += n
 	}
-	if planted > len(plantedFaults()) {
+	if planted > len(faultsByName()) {
 		t.Errorf("got invalid sessions %v, want no more than the planted faults", r.Invalid)
 	}
 	if r.Orphans != 0 || !r.UserUntouched {
@@ -360,7 +368,7 @@ func TestNotEmpty(t *testing.T) {
 func TestUserState(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "os-adr")
-	if err := makeUser(t.Context(), dir); err != nil {
+	if err := makeUser(t.Context(), "os-adr", dir); err != nil {
 		t.Fatal(err)
 	}
 	before, err := userState(dir)

@@ -194,9 +194,10 @@ func caseOf(e *trial.Executor, t harness.Trial) SelfCase {
 	return c
 }
 
-// BundledPlugin is the bundled plugin as a wording.
-func BundledPlugin(note harness.Note) (trial.Wording, error) {
-	sub, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
+// BundledPlugin is the plugin a bundled suite measures, as a wording.
+func BundledPlugin(suite harness.Suite) (trial.Wording, error) {
+	name := suite.Checker.Plugin
+	sub, err := fs.Sub(plugins.FS(), name)
 	if err != nil {
 		return trial.Wording{}, err
 	}
@@ -204,9 +205,9 @@ func BundledPlugin(note harness.Note) (trial.Wording, error) {
 	if err != nil {
 		return trial.Wording{}, err
 	}
-	for name, f := range tree {
-		f.Mode = plugins.Mode(campaign.BundledSuite + "/" + name)
-		tree[name] = f
+	for file, f := range tree {
+		f.Mode = plugins.Mode(name + "/" + file)
+		tree[file] = f
 	}
-	return campaign.WordingOf(tree, note)
+	return campaign.WordingOf(tree, suite.Launch.Note)
 }

@@ -16,22 +16,22 @@ import (
 	"loopd/plugins"
 )
 
-// makeUser makes the repository of an invented plugin author: the bundled
-// plugin with a commit, a change that is staged, one that is not, and a file
+// makeUser makes the repository of an invented plugin author: a bundled plugin
+// with a commit, a change that is staged, one that is not, and a file
 // git does not know. A rehearsal must leave all of it alone.
-func makeUser(ctx context.Context, dir string) error {
-	plugin, err := fs.Sub(plugins.FS(), "os-adr")
+func makeUser(ctx context.Context, name, dir string) error {
+	plugin, err := fs.Sub(plugins.FS(), name)
 	if err != nil {
 		return err
 	}
-	modes := func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }
+	modes := func(file string) fs.FileMode { return plugins.Mode(name + "/" + file) }
 	if err := frozen.Materialise(plugin, modes, dir); err != nil {
 		return err
 	}
 	steps := [][]string{
 		{"init", "--quiet", "--initial-branch=main"},
 		{"add", "--all"},
-		{"commit", "--quiet", "--message", "os-adr 0.1.0"},
+		{"commit", "--quiet", "--message", name + " 0.1.0"},
 	}
 	if err := gitAll(ctx, dir, steps); err != nil {
 		return err

@@ -1,0 +1,96 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"loopd/harness"
+	"loopd/internal/simmodel"
+)
+
+// FaultName names a fault of a single session.
+type FaultName string
+
+// The faults that can be planted in a session.
+const (
+	Overloaded FaultName = "overloaded" // the service answers busy once
+	NoHook     FaultName = "no_hook"    // the hook fails
+	NoResult   FaultName = "no_result"  // the session ends without its last line
+	Crash      FaultName = "crash"      // the agent dies after its first line
+)
+
+// place is where a fault is planted: a repetition of a cell under the starting
+// wording, first attempt.
+type place struct {
+	cell string
+	rep  int
+}
+
+// fault is what goes wrong there, and the class it must show as.
+type fault struct {
+	name  string
+	model simmodel.Fault
+	hook  bool // the hook fails
+	class harness.Class
+}
+
+func faultsByName() map[FaultName]fault {
+	return map[FaultName]fault{
+		Overloaded: {name: "overloaded, clears", model: simmodel.FaultOverloaded, class: harness.Valid},
+		NoHook:     {name: "hook not delivered", hook: true, class: harness.HookNotDelivered},
+		NoResult:   {name: "result missing", model: simmodel.FaultTerminate, class: harness.NoResult},
+		Crash:      {name: "agent crash after init", model: simmodel.FaultCrash, class: harness.Cancelled},
+	}
+}
+
+// faultsAt puts each fault at its place. One without a cell takes the cell of
+// its own number, so that no cell takes them all.
+func (p Planting) faultsAt(cells []harness.Cell) map[place]fault {
+	out := make(map[place]fault)
+	for i, f := range p.Faults {
+		cell := f.Cell
+		if cell == "" && len(cells) > 0 {
+			cell = cells[i%len(cells)].String()
+		}
+		out[place{cell, f.Rep}] = faultsByName()[f.Fault]
+	}
+	return out
+}
+
+// breakHooks makes every command of a plugin's hooks fail, whatever it is.
+func breakHooks(plugin string) error {
+	path := filepath.Join(plugin, "hooks", "hooks.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("plant a hook that fails: %w", err)
+	}
+	var doc any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return fmt.Errorf("plant a hook that fails: %s: %w", path, err)
+	}
+	failing(doc)
+	if data, err = json.Marshal(doc); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
+// failing replaces every command in a document of hooks.
+func failing(doc any) {
+	switch v := doc.(type) {
+	case map[string]any:
+		for key, sub := range v {
+			if _, text := sub.(string); text && key == "command" {
+				v[key] = "exit 1"
+				continue
+			}
+			failing(sub)
+		}
+	case []any:
+		for _, sub := range v {
+			failing(sub)
+		}
+	}
+}
