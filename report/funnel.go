@@ -66,9 +66,12 @@ type wording struct {
 	of   string // start, or the id of a candidate
 }
 
+// championName is the name of the champion's arm in a campaign report.
+const championName = "champion"
+
 // armsOf are the two wordings a campaign report compares.
 func armsOf(s *loop.State) []wording {
-	return []wording{{"start", loop.SubjectStart}, {"champion", s.CandidateOf(s.Champion)}}
+	return []wording{{"start", loop.SubjectStart}, {championName, s.CandidateOf(s.Champion)}}
 }
 
 // contestArms are the two wordings a candidate report compares.
