@@ -207,7 +207,7 @@ func amounts(a, b Campaign) []Amount {
 func regressions(d Diff) []string {
 	out := []string{}
 	if d.Metric != nil && d.Metric.CI.High < 0 {
-		out = append(out, fmt.Sprintf("the mean pass rate fell from %.3f to %.3f over %d cells", d.Metric.A, d.Metric.B, d.Metric.Cells))
+		out = append(out, fmt.Sprintf("the mean pass rate fell from %.3f to %.3f, cells measured in both: %d", d.Metric.A, d.Metric.B, d.Metric.Cells))
 	}
 	worse := func(what string, list []Change, bad Trend) {
 		for _, c := range list {
