@@ -41,7 +41,7 @@ func (d Diff) Text() []byte {
 		b.WriteString("\nSimulated: the model behind these numbers is a program.\n")
 	}
 	b.WriteByte('\n')
-	table(&b, append([][]string{{"mean pass rate", "A", "B", "difference"}}, meanRow("champion", d.Metric), meanRow("start", d.Start)))
+	table(&b, append([][]string{{"mean pass rate", "A", "B", "difference", "cells"}}, meanRow("champion", d.Metric), meanRow("start", d.Start)))
 	for _, part := range d.parts() {
 		b.WriteByte('\n')
 		rows := [][]string{{part.Name, "A", "B", "difference", ""}}
@@ -119,13 +119,11 @@ func acrossText(d Diff) string {
 
 func meanRow(name string, m *Mean) []string {
 	if m == nil {
-		return []string{name, "-", "-", "no cell is measured in both"}
+		return []string{name, "-", "-", "no cell is measured in both", "0"}
 	}
-	return []string{name, fmt.Sprintf("%.3f", m.A), fmt.Sprintf("%.3f", m.B), meanText(m)}
-}
-
-func meanText(m *Mean) string {
-	return fmt.Sprintf("%+.3f [%+.3f, %+.3f], cells measured in both: %d", m.Difference, m.CI.Low, m.CI.High, m.Cells)
+	return []string{
+		name, fmt.Sprintf("%.3f", m.A), fmt.Sprintf("%.3f", m.B), fmt.Sprintf("%+.3f [%+.3f, %+.3f]", m.Difference, m.CI.Low, m.CI.High), fmt.Sprint(m.Cells),
+	}
 }
 
 func changeText(c Change) string {
