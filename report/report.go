@@ -1,6 +1,6 @@
 // Package report turns the state of a campaign into what people and programs
-// read: one report for the campaign, one per candidate, results.tsv and
-// loop-results.tsv, as JSON and Markdown.
+// read: one report for the campaign, one per candidate, comparisons of two
+// reports, results.tsv and loop-results.tsv, as JSON and Markdown.
 //
 // It decides nothing and reads nothing: every function takes a state and
 // returns values or bytes, so that a projection which was deleted is rebuilt to
