@@ -92,7 +92,7 @@ func agree(t *testing.T, at string, typ reflect.Type, root, n node) {
 		typ = typ.Elem()
 	}
 	want := map[reflect.Kind]string{
-		reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer",
+		reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number",
 	}[typ.Kind()]
 	if typ == reflect.TypeFor[time.Duration]() {
 		want = "string"

@@ -194,6 +194,9 @@ func (s *State) applyRecorded(p Recorded) error {
 	if t.Spec.Campaign != s.Started.Campaign || t.Spec.Attempt != sl.recorded+1 {
 		return fmt.Errorf("apply %s: trial %s is attempt %d of campaign %s, attempt %d of %s is due", p.Kind(), t.ID, t.Spec.Attempt, t.Spec.Campaign, sl.recorded+1, s.Started.Campaign)
 	}
+	if t.Result.Kind != harness.Unprompted {
+		return fmt.Errorf("apply %s: trial %s has a result of kind %q, and a campaign holds results of kind %q only", p.Kind(), t.ID, t.Result.Kind, harness.Unprompted)
+	}
 	s.Trials = append(s.Trials, Run{Trial: t, Subject: r.Subject, Purpose: r.Purpose, Window: s.lifted + 1})
 	sl.recorded++
 	if t.Session != "" {

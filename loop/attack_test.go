@@ -18,7 +18,7 @@ func TestHaltOutlivesPause(t *testing.T) {
 		toFirstRound(t, s, l)
 		r := s.round()
 		for i, cl := range order {
-			tr := harness.Trial{Spec: harness.Spec{Campaign: "t", Slot: r.Slots[i], Attempt: 1}, Class: cl}
+			tr := harness.Trial{Spec: harness.Spec{Campaign: "t", Slot: r.Slots[i], Attempt: 1}, Class: cl, Result: harness.Result{Kind: harness.Unprompted}}
 			if err := l.record(t.Context(), Recorded{tr}); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,9 @@ func TestLeakOutlivesALiftableHalt(t *testing.T) {
 	i := slices.IndexFunc(r.Slots, func(sl harness.Slot) bool { return sl.Cell.Scenario == "X1" })
 	tr, _ := w.Run(t.Context(), harness.Spec{Campaign: "t", Slot: r.Slots[i], Attempt: 1})
 	_ = l.record(t.Context(), Recorded{tr})
-	_ = l.record(t.Context(), Recorded{harness.Trial{Spec: harness.Spec{Campaign: "t", Slot: r.Slots[(i+1)%len(r.Slots)], Attempt: 1}, Class: harness.Auth}})
+	refused := harness.Trial{Spec: harness.Spec{Campaign: "t", Slot: r.Slots[(i+1)%len(r.Slots)], Attempt: 1}, Class: harness.Auth}
+	refused.Result.Kind = harness.Unprompted
+	_ = l.record(t.Context(), Recorded{refused})
 	for range 3 {
 		st := Next(s)
 		if len(st.Append) == 0 {

@@ -59,10 +59,19 @@ type Started struct {
 	// Impossible must never pass axis b.
 	Controls   []harness.Cell `json:"controls,omitempty"`
 	Impossible []harness.Cell `json:"impossible,omitempty"`
+	// Pairs says what a control is read beside, by the control's scenario.
+	Pairs map[string]Pair `json:"pairs,omitempty"`
 	// Reserve are read once, after the gate, and decide nothing.
 	Reserve  []harness.Cell  `json:"reserve,omitempty"`
 	NotRun   []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
 	Settings Settings        `json:"settings"`
+}
+
+// Pair is what a control is read beside: the scenario that asks the same, and
+// what the control lacks of it, in words; empty where the suite does not say.
+type Pair struct {
+	Scenario string `json:"scenario"`
+	Lacks    string `json:"lacks,omitempty"`
 }
 
 // Queued adds a candidate to the queue.

@@ -80,6 +80,7 @@ func (w *world) Run(_ context.Context, spec harness.Spec) (harness.Trial, error)
 	w.calls[spec.Slot.Key()]++
 	w.mu.Unlock()
 	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Class: w.class(spec)}
+	t.Result.Kind = harness.Unprompted
 	if t.Class != harness.Valid {
 		t.Result.Outcome = harness.Invalid
 		return t, nil

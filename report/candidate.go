@@ -27,6 +27,9 @@ type Candidate struct {
 	Findings  []candidates.Finding `json:"findings,omitempty"`
 	Cells     []Cell               `json:"cells"`
 	Guards    []Cell               `json:"guards,omitempty"`
+	Guarded   []Guarded            `json:"guard_tiers,omitempty"`
+	Contrasts []Contrast           `json:"contrasts,omitempty"`
+	Funnel    []Funnel             `json:"funnel,omitempty"` // of champion and candidate
 	Cost      Cost                 `json:"cost"`
 	Invalid   []Invalid            `json:"invalid"`
 	// Simplify: it was kept for not being worse, and Tokens says what it saves.
@@ -101,6 +104,9 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	if p.Contest != nil {
 		c.Cells, c.Guards = contestCells(s, p.Contest)
 		c.Path = p.Contest.Path
+		seen, arms := until(s.Trials, id), contestArms(s, p.Contest)
+		c.Funnel, c.Guarded = funnelsOf(s, seen, arms), guardedOf(s, seen, arms)
+		c.Contrasts = contrastsOf(s, seen, arms[1])
 		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
 	}
 	c.Cost = costOf(slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-//go:embed campaign.md.tmpl candidate.md.tmpl
+//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl
 var templates embed.FS
 
 // Markdown renders the campaign report for people.
@@ -25,7 +25,10 @@ func render(name string, data any) []byte {
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
 		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "wrap": wrap,
 		"effect": effectText, "aa": aaText, "gateCells": gateCells,
-	}).ParseFS(templates, name))
+		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
+		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
+		"intervals": func() string { return intervalsText },
+	}).ParseFS(templates, name, "shared.md.tmpl"))
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
 		panic(fmt.Sprintf("render %s: %v", name, err))

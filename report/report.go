@@ -1,6 +1,6 @@
 // Package report turns the state of a campaign into what people and programs
-// read: one report for the campaign, one per candidate, results.tsv and
-// loop-results.tsv, as JSON and Markdown.
+// read: one report for the campaign, one per candidate, comparisons of two
+// reports, results.tsv and loop-results.tsv, as JSON and Markdown.
 //
 // It decides nothing and reads nothing: every function takes a state and
 // returns values or bytes, so that a projection which was deleted is rebuilt to
@@ -41,22 +41,28 @@ type Campaign struct {
 	Profile    loop.Profile `json:"profile"`
 	GateE      *float64     `json:"gate_e"`
 	Instrument string       `json:"instrument"`
-	Seal       string       `json:"seal"`
-	Start      string       `json:"start"`
-	Champion   string       `json:"champion"`
-	Kept       []string     `json:"kept"`
-	StartedAt  time.Time    `json:"started_at"`
-	ChangedAt  time.Time    `json:"changed_at"`
-	Sessions   int          `json:"sessions"`
-	Budget     int          `json:"budget"`
-	Cost       Cost         `json:"cost"`
-	Cells      []Cell       `json:"cells"`             // every valid rep of start and champion
-	Gate       *Gate        `json:"gate"`              // nil when no gate was run
-	Transfer   []Cell       `json:"transfer"`          // start and champion on the reserve scenarios; decides nothing
-	Windows    *Windows     `json:"windows,omitempty"` // nil while there is one
-	AA         *stats.AA    `json:"aa"`                // nil before the end of the pilot
-	Guards     []Rate       `json:"guards"`
-	Controls   []Rate       `json:"controls"` // beside the metric, never in it
+	// Parts are the digests the instrument is made of, by name.
+	Parts      map[string]string `json:"parts,omitempty"`
+	Seal       string            `json:"seal"`
+	Start      string            `json:"start"`
+	Champion   string            `json:"champion"`
+	Kept       []string          `json:"kept"`
+	StartedAt  time.Time         `json:"started_at"`
+	ChangedAt  time.Time         `json:"changed_at"`
+	Sessions   int               `json:"sessions"`
+	Budget     int               `json:"budget"`
+	Cost       Cost              `json:"cost"`
+	Cells      []Cell            `json:"cells"`             // every valid rep of start and champion
+	Gate       *Gate             `json:"gate"`              // nil when no gate was run
+	Transfer   []Cell            `json:"transfer"`          // start and champion on the reserve scenarios; decides nothing
+	Windows    *Windows          `json:"windows,omitempty"` // nil while there is one
+	AA         *stats.AA         `json:"aa"`                // nil before the end of the pilot
+	Guards     []Rate            `json:"guards"`
+	Controls   []Rate            `json:"controls"` // beside the metric, never in it
+	Guarded    []Guarded         `json:"guard_tiers"`
+	Contrasts  []Contrast        `json:"contrasts"`  // of the champion
+	Impossible []Impossible      `json:"impossible"` // under any wording
+	Funnel     []Funnel          `json:"funnel"`     // of start and champion
 	// NotRun are scenarios outside the metric because they cannot be run here.
 	NotRun     []harness.Unrun `json:"not_run"`
 	Candidates []Summary       `json:"candidates"`
@@ -135,6 +141,9 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
+	arms := armsOf(s)
+	c.Parts, c.Funnel, c.Guarded = s.Started.Parts, funnelsOf(s, s.Trials, arms), guardedOf(s, s.Trials, arms)
+	c.Contrasts, c.Impossible = contrastsOf(s, s.Trials, arms[1]), impossibleOf(s)
 	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
 	for _, p := range s.Progress {
 		c.Candidates = append(c.Candidates, summary(p))
@@ -270,6 +279,7 @@ func warningsOf(s *loop.State) []string {
 	if s.Alarmed {
 		out = append(out, "the sentinels found the model changed in the middle of the campaign: from then on the champion was measured fresh for each candidate")
 	}
+	out = append(out, needlessPairs(s)...)
 	if s.Started.Simulated {
 		out = append(out, "simulated: the model behind these numbers is a program")
 	}

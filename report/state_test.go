@@ -17,6 +17,9 @@ type story struct {
 	state *loop.State
 	clock time.Time
 	rep   map[string]int
+	// outside, where set, adds controls and practice to the pilot and says how
+	// the cells outside the metric end.
+	outside map[harness.Cell]bool
 }
 
 func newStory(t *testing.T) *story {
@@ -44,6 +47,9 @@ func (st *story) slot(wording string, c harness.Cell) harness.Slot {
 // trial records one attempt at a slot.
 func (st *story) trial(sl harness.Slot, attempt int, class harness.Class, pass bool) {
 	st.t.Helper()
+	if set, ok := st.outside[sl.Cell]; ok {
+		pass = set
+	}
 	spec := harness.Spec{Campaign: "abc1234-1", Slot: sl, Attempt: attempt}
 	cost := 0.0125
 	t := harness.Trial{
@@ -74,18 +80,29 @@ func (st *story) begin() {
 	st.t.Helper()
 	set := loop.DefaultSettings(40)
 	set.PilotReps, set.PoolReps, set.GuardReps = 1, 0, 1
+	var controls []harness.Cell
+	if st.outside != nil {
+		controls = []harness.Cell{cell("X1", "haiku")}
+	}
 	st.add(loop.Started{
-		Campaign: "abc1234-1", Plugin: "os-adr", Instrument: "0123456789abcdef0123", Seal: "fedcba98765432100000", Start: startWording,
+		Controls: controls, Campaign: "abc1234-1", Plugin: "os-adr", Instrument: "0123456789abcdef0123", Seal: "fedcba98765432100000", Start: startWording,
 		Agent: "standin 2.1.332", Simulated: true, Objective: []harness.Cell{cell("R1", "haiku"), cell("R1", "sonnet")},
 		Guards: []harness.Cell{cell("N1", "haiku")}, Reserve: []harness.Cell{cell("R8", "haiku")}, Settings: set,
 		NotRun: []harness.Unrun{{Scenario: "R4", Reason: "the code graph of shop has not been built", Hint: "loopd graph build"}},
 	})
 	a, b, g := st.slot(startWording, cell("R1", "haiku")), st.slot(startWording, cell("R1", "sonnet")), st.slot(startWording, cell("N1", "haiku"))
-	st.add(loop.Planned{Round: loop.Round{N: 1, Subject: loop.SubjectStart, Purpose: loop.ForPilot, Slots: []harness.Slot{a, b, g}}})
+	slots := []harness.Slot{a, b, g}
+	if st.outside != nil {
+		slots = append(slots, st.slot(startWording, cell("X1", "haiku")), st.slot(startWording, cell("P1", "haiku")))
+	}
+	st.add(loop.Planned{Round: loop.Round{N: 1, Subject: loop.SubjectStart, Purpose: loop.ForPilot, Slots: slots}})
 	st.trial(a, 1, harness.Valid, false)
 	st.trial(b, 1, harness.Overloaded, false)
 	st.trial(b, 2, harness.Valid, true)
 	st.trial(g, 1, harness.Valid, true)
+	for _, sl := range slots[3:] {
+		st.trial(sl, 1, harness.Valid, false)
+	}
 	st.add(loop.Closed{Round: 1, AA: &stats.AA{P: .62, Smallest: 4, Noticeable: true}})
 }
 

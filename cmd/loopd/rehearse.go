@@ -176,6 +176,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
+	dir = e.path(dir) // walls are built of absolute paths
 	if !keep {
 		defer os.RemoveAll(dir)
 	}

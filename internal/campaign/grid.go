@@ -1,7 +1,11 @@
 package campaign
 
 import (
+	"slices"
+	"strings"
+
 	"loopd/harness"
+	"loopd/loop"
 )
 
 // Grid is what a campaign runs: the cells of the metric, those of its guards
@@ -11,6 +15,8 @@ type Grid struct {
 	// Impossible are the controls read beside no scenario: with the governing
 	// record gone axis b cannot pass.
 	Impossible []harness.Cell
+	// Pairs says what each other control is read beside, by its scenario.
+	Pairs map[string]loop.Pair
 	// Reserve is run once, after the gate.
 	Reserve []harness.Cell
 	NotRun  []harness.Unrun
@@ -34,9 +40,36 @@ func GridOf(s harness.Suite, graphs map[string]harness.Tree, pick func(harness.C
 	g.Objective, g.Guards, g.Controls = take(harness.Objective), take(harness.Guard), take(harness.Control)
 	g.Reserve = take(harness.Reserve)
 	for _, c := range g.Controls {
-		if sc, ok := s.Scenario(c.Scenario); ok && sc.Pair == "" {
+		sc, ok := s.Scenario(c.Scenario)
+		switch {
+		case !ok:
+		case sc.Pair == "":
 			g.Impossible = append(g.Impossible, c)
+		default:
+			if g.Pairs == nil {
+				g.Pairs = make(map[string]loop.Pair)
+			}
+			g.Pairs[sc.ID] = loop.Pair{Scenario: sc.Pair, Lacks: lacking(s, sc)}
 		}
 	}
 	return g
+}
+
+// lacking says in words what a control's project lacks of its pair's; empty
+// where the difference is neither the code graph nor something removed.
+func lacking(s harness.Suite, control harness.Scenario) string {
+	pair, ok := s.Scenario(control.Pair)
+	if !ok {
+		return ""
+	}
+	var out []string
+	if pair.Graph && !control.Graph {
+		out = append(out, "the code graph")
+	}
+	for _, c := range control.Changes {
+		if c.Remove != "" && !slices.Contains(pair.Changes, c) {
+			out = append(out, c.Remove)
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loopd/internal/config"
+	"loopd/loop"
+	"loopd/report"
+)
+
+// diffOptions are the flags of diff.
+type diffOptions struct {
+	state              string
+	asJSON, asMarkdown bool
+	across             bool
+}
+
+func newDiff(e env) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use: "diff A B", Short: "what changed between two reports",
+		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usageError("loopd diff --help", "loopd diff wants two reports, got %d", len(args))
+			}
+			if o.asJSON && o.asMarkdown {
+				return usageError("loopd diff --help", "loopd diff prints --json or --markdown, not both")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDiff(cmd.Context(), e, o, args[0], args[1])
+		},
+	}
+	cmd.Flags().StringVar(&o.state, "state", "", stateFlag)
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&o.asMarkdown, "markdown", false, "print Markdown")
+	cmd.Flags().BoolVar(&o.across, "across", false, "compare although the instruments differ")
+	return cmd
+}
+
+func runDiff(ctx context.Context, e env, o diffOptions, nameA, nameB string) error {
+	a, err := document(ctx, e, o.state, nameA)
+	if err != nil {
+		return err
+	}
+	b, err := document(ctx, e, o.state, nameB)
+	if err != nil {
+		return err
+	}
+	d, err := report.Compare(a, b, o.across)
+	if err != nil {
+		return diffRefused(err, nameA, nameB)
+	}
+	if err := printDiff(e, o, d); err != nil {
+		return err
+	}
+	if len(d.Regressions) > 0 {
+		return &codedError{exitMeasured, errors.New("regressed: " + strings.Join(d.Regressions, "; ")), ""}
+	}
+	return nil
+}
+
+// diffRefused gives a refusal its exit code and the command that helps.
+func diffRefused(err error, nameA, nameB string) error {
+	if _, ok := errors.AsType[*report.InstrumentsError](err); ok {
+		return &codedError{exitUsage, err, fmt.Sprintf("loopd diff %s %s --across", nameA, nameB)}
+	}
+	return &codedError{exitUsage, err, "loopd diff --help"}
+}
+
+func printDiff(e env, o diffOptions, d report.Diff) error {
+	if o.asJSON {
+		return printJSON(e.stdout, d)
+	}
+	text := d.Text()
+	if o.asMarkdown {
+		text = d.Markdown()
+	}
+	_, err := e.stdout.Write(text)
+	return err
+}
+
+// currentCampaign is the name of the newest campaign of the ledger.
+const currentCampaign = "current"
+
+// document is what one argument of diff names: a file if there is one of that
+// name, else a campaign of the ledger.
+func document(ctx context.Context, e env, state, name string) (report.Document, error) {
+	path := e.path(name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return ledgerDocument(ctx, e, state, name)
+	}
+	data, err := readReport(path)
+	if err != nil {
+		return report.Document{}, usageError("loopd diff --help", "read report %s: %w", name, err)
+	}
+	return report.Document{Name: name, Data: data}, nil
+}
+
+// longestReport bounds what is read as a report; the largest ever written has a
+// few hundred kilobytes.
+const longestReport = 32 << 20
+
+// readReport reads a whole file, and nothing that could keep it waiting.
+func readReport(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, longestReport+1))
+	if err == nil && len(data) > longestReport {
+		err = fmt.Errorf("over %d MiB, which no report has", longestReport>>20)
+	}
+	return data, err
+}
+
+// ledgerDocument makes the report of a campaign of the ledger.
+func ledgerDocument(ctx context.Context, e env, state, name string) (report.Document, error) {
+	r, err := openReview(ctx, e, state)
+	if _, nowhere := errors.AsType[*config.NotFoundError](err); nowhere {
+		return report.Document{}, usageError("loopd diff --help", "no report %s: there is no such file, and no plugin is set up here whose campaign it could be", name)
+	}
+	if err != nil {
+		return report.Document{}, err
+	}
+	if _, err := r.current(); err != nil {
+		return report.Document{}, usageError("loopd diff --help", "no report %s: there is no such file, and %w", name, err)
+	}
+	i := len(r.states) - 1
+	if name != currentCampaign {
+		i = slices.IndexFunc(r.states, func(s *loop.State) bool { return s.Started.Campaign == name })
+	}
+	if i < 0 {
+		return report.Document{}, usageError("loopd diff --help", "no report %s: neither a file nor one of the campaigns %s", name, campaignIDs(r.states))
+	}
+	data, err := json.Marshal(report.Build(r.states[i], r.states[:i]...))
+	return report.Document{Name: name, Data: data}, err
+}
+
+func campaignIDs(states []*loop.State) string {
+	var out []string
+	for _, s := range states {
+		out = append(out, s.Started.Campaign)
+	}
+	return strings.Join(out, ", ")
+}
