@@ -32,6 +32,9 @@ type Trial struct {
 	Isolation string `json:"isolation"`
 	// Transcript is the sha256 of the stored transcript, hex.
 	Transcript string `json:"transcript,omitempty"`
+	// Launch is the sha256 of the stored record of the launch, which names the
+	// digest of the stored changes, hex.
+	Launch string `json:"launch,omitempty"`
 	// Survivors counts processes that outlived the sweep; it must be 0.
 	Survivors int `json:"survivors,omitempty"`
 }
