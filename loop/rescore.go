@@ -35,7 +35,8 @@ func (s Score) String() string {
 	return string(s.Outcome)
 }
 
-func scoreOf(t harness.Trial) Score {
+// ScoreOf returns what a trial counts as.
+func ScoreOf(t harness.Trial) Score {
 	return Score{t.Class, t.Result.Outcome, t.Result.Reasons()}
 }
 
@@ -96,6 +97,7 @@ func (r *replay) event(e Event) error {
 		return r.recorded(e, p)
 	case Planned:
 		r.lookAhead()
+		r.concluded(p.Round)
 		e.Payload = r.fitting(p)
 	case Closed:
 		r.resolve()
@@ -122,7 +124,7 @@ func (r *replay) recorded(e Event, p Recorded) error {
 		t = p.Trial
 	} else if t = r.state.distinct(t); !SameScore(p.Trial, t) {
 		r.out.Trials = append(r.out.Trials, ScoreChange{
-			ID: t.ID, Cell: t.Spec.Slot.Cell.String(), Wording: r.state.CandidateOf(t.Spec.Slot.Wording), Was: scoreOf(p.Trial), Now: scoreOf(t),
+			ID: t.ID, Cell: t.Spec.Slot.Cell.String(), Wording: r.state.CandidateOf(t.Spec.Slot.Wording), Was: ScoreOf(p.Trial), Now: ScoreOf(t),
 		})
 		r.out.Scores = append(r.out.Scores, NewScore{t.ID, t.Class, t.Why, t.Result})
 	}
@@ -180,6 +182,22 @@ func (r *replay) lookAhead() {
 	r.early[subject] = early{ruling, round}
 }
 
+// concluded looks at a gate that was over when the reserve scenarios were
+// planned: afterwards nothing but the promotion is left to say.
+func (r *replay) concluded(next Round) {
+	if _, noted := r.early[SubjectGate]; noted || next.Purpose != ForTransfer {
+		return
+	}
+	for _, p := range follow(r.state).Append {
+		if own, ok := p.(Planned); ok && own.Round.Purpose != ForTransfer {
+			r.early[SubjectGate] = early{Ruling{EValue: r.evidence(), Why: wouldGoOn}, next.N}
+		}
+	}
+}
+
+// wouldGoOn is why there is no verdict where the record has one.
+const wouldGoOn = "not decided: the rules would have gone on"
+
 // compare sets what the rules say beside what was recorded.
 func (r *replay) compare(subject string, was Ruling) {
 	found, now := r.ruling()
@@ -188,7 +206,7 @@ func (r *replay) compare(subject string, was Ruling) {
 	case noted:
 		now, round = first.ruling, first.round
 	case found != subject:
-		now = Ruling{EValue: r.evidence(), Why: "not decided: the rules would have gone on"}
+		now = Ruling{EValue: r.evidence(), Why: wouldGoOn}
 		if found != "" {
 			now.Why = "not decided: the campaign would have ended"
 		}

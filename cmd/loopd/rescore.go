@@ -152,7 +152,7 @@ func (o rescoreOptions) outcome(ctx context.Context, e env, home campaign.Home, 
 	case !r.Differs():
 		return nil
 	case !o.accept:
-		return &codedError{exitMeasured, fmt.Errorf("%d trials and %d verdicts differ from the record", len(r.Trials), len(r.Verdicts)), ""}
+		return &codedError{exitMeasured, errors.New(r.Summary()), ""}
 	case r.State.Ended == nil:
 		return usageError(nextAfter(r.State), "rescore: campaign %s has not ended, and is decided by the rules it began with", r.Campaign)
 	case !r.Newest:

@@ -70,6 +70,17 @@ type Rescoring struct {
 // Differs says whether the results differ from those the reports show.
 func (r Rescoring) Differs() bool { return !r.Accepted && (r.Any() || len(r.State.Rescored) > 0) }
 
+// Summary counts what differs.
+func (r Rescoring) Summary() string {
+	flips := 0
+	for _, v := range r.Verdicts {
+		if v.Flips() {
+			flips++
+		}
+	}
+	return fmt.Sprintf("differing from the record: %d trials, %d verdicts, the evidence of %d more", len(r.Trials), flips, len(r.Verdicts)-flips)
+}
+
 // Rescore scores every kept session of a campaign by the rules of a suite and of
 // this program, beside what was recorded. It changes nothing.
 func Rescore(ctx context.Context, o RescoreOptions) (Rescoring, error) {

@@ -21,7 +21,10 @@ import (
 // launch.json.
 type Kept struct {
 	// Project is the project's directory as the session saw it.
-	Project  string              `json:"project"`
+	Project string `json:"project"`
+	// Start is a digest of the project's files at the start, hex: what the session
+	// left is kept as changes to these.
+	Start    string              `json:"start"`
 	Want     transcript.Want     `json:"want"`
 	External transcript.External `json:"external"`
 	// Changes is the sha256 of changes.json, hex; empty where none was kept.

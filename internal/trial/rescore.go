@@ -26,18 +26,19 @@ type RescoreOptions struct {
 // run. It starts no session and writes nothing. It is safe for concurrent use.
 type Rescorer struct {
 	o      RescoreOptions
-	starts map[string]harness.Tree // by scenario
+	starts map[string]*start // by scenario; nothing is started, so without git
 	sealed []harness.HeldOut
 }
 
 // NewRescorer prepares the projects sessions start from.
 func NewRescorer(o RescoreOptions) (*Rescorer, error) {
-	r := &Rescorer{o: o, starts: make(map[string]harness.Tree), sealed: sealedTexts(o.Suite)}
+	r := &Rescorer{o: o, starts: make(map[string]*start), sealed: sealedTexts(o.Suite)}
 	for _, sc := range o.Suite.Scenarios {
-		var err error
-		if r.starts[sc.ID], err = StartOf(o.Suite, sc, o.Graphs); err != nil {
+		tree, err := StartOf(o.Suite, sc, o.Graphs)
+		if err != nil {
 			return nil, err
 		}
+		r.starts[sc.ID] = &start{tree: tree, project: digestOf(tree)}
 	}
 	return r, nil
 }
@@ -71,9 +72,6 @@ func (r *Rescorer) Rescore(ctx context.Context, t harness.Trial) (harness.Trial,
 	if !ok {
 		return lost("the suite has no scenario %s", t.Spec.Slot.Cell.Scenario)
 	}
-	if sc.Graph && len(r.o.Graphs[sc.Fixture]) == 0 {
-		return lost("the code graph of %s is not built", sc.Fixture)
-	}
 	data, err := readRecorded(dir, TranscriptFile, t.Transcript)
 	if err != nil {
 		return lost("%v", err)
@@ -85,6 +83,10 @@ func (r *Rescorer) Rescore(ctx context.Context, t harness.Trial) (harness.Trial,
 	tr, err := transcript.Parse(bytes.NewReader(data), transcript.Limits{})
 	if err != nil {
 		return lost("%v", err)
+	}
+	st := r.starts[sc.ID]
+	if k.Start != st.project {
+		return lost("the session started from another project than the suite has")
 	}
 	r.rules(sc, &k.Want)
 	recorded := t
@@ -99,7 +101,7 @@ func (r *Rescorer) Rescore(ctx context.Context, t harness.Trial) (harness.Trial,
 	if err != nil {
 		return lost("%v", err)
 	}
-	return t, r.check(ctx, sc, k, k.input(sc, r.o.Suite.Checker, tr, r.starts[sc.ID], changes), &t)
+	return t, r.check(ctx, sc, k, k.input(sc, r.o.Suite.Checker, tr, st.tree, changes), &t)
 }
 
 // rules replaces what the suite says about a session by what it says now. What

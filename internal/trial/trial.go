@@ -181,7 +181,7 @@ func (e *Executor) launchAndScore(ctx context.Context, sc harness.Scenario, w Wo
 	if err != nil {
 		return err
 	}
-	k := Kept{Project: box.Work, Want: e.want(sc, w, t), External: external(kept)}
+	k := Kept{Project: box.Work, Start: e.starts[sc.ID].project, Want: e.want(sc, w, t), External: external(kept)}
 	if err := e.score(ctx, sc, box, kept, &k, t); err != nil {
 		return err
 	}
