@@ -14,7 +14,6 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/ledger"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -66,7 +65,7 @@ func runRescore(ctx context.Context, e env, o rescoreOptions) error {
 	if o.accept != (strings.TrimSpace(o.reason) != "") {
 		return usageError(`loopd rescore --accept --reason "why the rules changed"`, "rescore: --accept and --reason go together")
 	}
-	home, cfg, err := o.places(e)
+	home, cfg, err := o.places(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -79,8 +78,7 @@ func runRescore(ctx context.Context, e env, o rescoreOptions) error {
 	}
 	found, err := campaign.Rescore(ctx, ro)
 	_, unknown := errors.AsType[*campaign.NoCampaignError](err)
-	_, missing := errors.AsType[*ledger.MissingError](err)
-	if unknown || missing {
+	if unknown {
 		return usageError("loopd status", "rescore: %w", err)
 	}
 	if err != nil {
@@ -100,17 +98,18 @@ func runRescore(ctx context.Context, e env, o rescoreOptions) error {
 	return o.outcome(ctx, e, home, cfg, found)
 }
 
-// places finds the state directory, and the settings where it is not given.
-func (o rescoreOptions) places(e env) (campaign.Home, config.Config, error) {
-	if o.state != "" {
-		return campaign.Home{Dir: e.path(o.state)}, config.Config{}, nil
+// places finds the state directory with a campaign in it, and the settings where
+// it is not given.
+func (o rescoreOptions) places(ctx context.Context, e env) (campaign.Home, config.Config, error) {
+	r, err := openReview(ctx, e, o.state)
+	if err == nil {
+		_, err = r.current()
+	}
+	if err != nil || o.state != "" {
+		return r.home, config.Config{}, err
 	}
 	l, err := loadConfig(e)
-	if err != nil {
-		return campaign.Home{}, config.Config{}, err
-	}
-	home, err := homeOf(e, l.Config)
-	return home, l.Config, err
+	return r.home, l.Config, err
 }
 
 // rules reads the suite named, or the one the campaign was run with, as it lies
