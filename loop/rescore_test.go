@@ -166,10 +166,44 @@ func TestRescoreCountsOneRepOfASlot(t *testing.T) {
 	if r.state.Sessions() != got.State.Sessions() {
 		t.Errorf("%d sessions, %d recorded", r.state.Sessions(), got.State.Sessions())
 	}
+	for i, p := range r.state.Progress {
+		if was := got.State.Progress[i].Contest; was != nil && p.Contest.Sessions != was.Sessions {
+			t.Errorf("%s: %d sessions, %d recorded", p.Candidate.ID, p.Contest.Sessions, was.Sessions)
+		}
+	}
 	for i, pool := range r.state.GateContest.Own {
 		if want := len(got.State.GateContest.Own[i]); len(pool) != want {
 			t.Errorf("cell %d: %d reps at the gate, %d recorded", i, len(pool), want)
 		}
+	}
+}
+
+// A replay of another session stays none, whatever the checker says of it.
+func TestRescoreKnowsAReplayedSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(4)
+	s := w.begin(t, 400, candidate(w, "c001", base))
+	l := w.loop(s)
+	l.Parallel = 1
+	l.Executor = sessions{w, func(tr harness.Trial) string {
+		if tr.Spec.Attempt == 1 && tr.Spec.Slot.Cell.String() == "R1/haiku" && tr.Spec.Slot.Rep <= 2 {
+			return "one session"
+		}
+		return "session-" + tr.ID
+	}}
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	replays := 0
+	c := rescore(t, w.events, func(t harness.Trial) harness.Trial {
+		if t.Class == harness.Duplicate {
+			replays++
+			t.Class, t.Why, t.Result.Outcome = harness.Valid, "", harness.Pass
+		}
+		return t
+	})
+	if replays == 0 || c.Any() {
+		t.Errorf("%d replays, got %+v", replays, c)
 	}
 }
 
@@ -282,6 +316,22 @@ func TestRescoreThatCannotFollow(t *testing.T) {
 		if bad := err != nil || len(a.Wrong) > 0; bad == strings.HasSuffix(name, "good") {
 			t.Errorf("%s: got %v, %v", name, err, a.Wrong)
 		}
+	}
+}
+
+// The campaign under way is decided by the rules it began with.
+func TestRescoreWaitsForTheEnd(t *testing.T) {
+	t.Parallel()
+	s := NewState()
+	for _, e := range recorded(t, Fast) {
+		if _, last := e.Payload.(Ended); !last {
+			if err := s.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.Apply(Event{Payload: Rescored{Reason: "r"}}); err == nil || len(s.Rescored) != 0 {
+		t.Errorf("got %v with %d rescores", err, len(s.Rescored))
 	}
 }
 
