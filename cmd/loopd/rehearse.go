@@ -179,7 +179,6 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if !keep {
 		defer os.RemoveAll(dir)
 	}
-	dir = e.path(dir) // sandboxes and walls take nothing relative
 	setup := rehearsal.Setup{
 		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
 		Profile: loop.Profile(o.profile),
