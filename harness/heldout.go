@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -62,15 +63,15 @@ func (h HeldOut) Overlap(text string, n int) []Span {
 	if n < 1 {
 		return nil
 	}
-	known := make(map[string]bool)
-	own := words(h.text)
-	for i := 0; i+n <= len(own); i++ {
-		known[runKey(own[i:i+n])] = true
+	own, theirs := words(h.text), words(text)
+	begins := make(map[string][]int) // where each word begins a run of the held-out text
+	for i := 0; i+n <= len(own) && n <= len(theirs); i++ {
+		begins[own[i].text] = append(begins[own[i].text], i)
 	}
 	var spans []Span
-	theirs := words(text)
 	for i := 0; i+n <= len(theirs); i++ {
-		if !known[runKey(theirs[i:i+n])] {
+		same := func(at int) bool { return sameRun(own[at:at+n], theirs[i:i+n]) }
+		if !slices.ContainsFunc(begins[theirs[i].text], same) {
 			continue
 		}
 		next := Span{theirs[i].span.Start, theirs[i+n-1].span.End}
@@ -112,10 +113,6 @@ func words(text string) []word {
 	return out
 }
 
-func runKey(run []word) string {
-	parts := make([]string, len(run))
-	for i, w := range run {
-		parts[i] = w.text
-	}
-	return strings.Join(parts, " ")
+func sameRun(a, b []word) bool {
+	return slices.EqualFunc(a, b, func(x, y word) bool { return x.text == y.text })
 }

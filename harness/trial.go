@@ -39,6 +39,9 @@ type Trial struct {
 	Quota *Quota `json:"quota,omitempty"`
 	// Fingerprint is how the CLI asked the model, nil when it never did.
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
+	// Launch is the sha256 of the stored record of the launch, which names the
+	// digest of the stored changes, hex.
+	Launch string `json:"launch,omitempty"`
 	// Survivors counts processes that outlived the sweep; it must be 0.
 	Survivors int `json:"survivors,omitempty"`
 }

@@ -62,6 +62,8 @@ func (s *State) apply(e Event) error {
 		s.finished = true
 	case Extended:
 		return s.applyExtended(p)
+	case Rescored:
+		return s.applyRescored(p)
 	case Ended:
 		s.Ended, s.Phase = &p, Done
 		s.Contest, s.open = nil, false
@@ -131,9 +133,9 @@ func (s *State) applyExtended(p Extended) error {
 }
 
 // GateOpen says whether the campaign ended at a gate whose evidence may still
-// grow.
+// grow. One that was scored again by other rules does not go on under its own.
 func (s *State) GateOpen() bool {
-	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && len(s.Kept) > 0
+	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && len(s.Kept) > 0 && len(s.Rescored) == 0
 }
 
 func (s *State) applyPlanned(p Planned) error {

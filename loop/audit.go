@@ -27,10 +27,14 @@ type Audit struct {
 type Auditor struct {
 	State *State
 	Audit Audit
+	// rulings are what was recorded, by subject.
+	rulings map[string][]Ruling
 }
 
 // NewAuditor begins before the first event of a campaign.
-func NewAuditor() *Auditor { return &Auditor{State: NewState(), Audit: Audit{Wrong: []string{}}} }
+func NewAuditor() *Auditor {
+	return &Auditor{State: NewState(), Audit: Audit{Wrong: []string{}}, rulings: make(map[string][]Ruling)}
+}
 
 // Event compares one recorded event with what follows from the ones before it,
 // then applies it. name says which event it is in a finding. The error is of an
@@ -60,13 +64,18 @@ func (a *Auditor) compare(p Payload) string {
 	case Committed:
 		return a.committed(p)
 	case Decided:
+		a.rulings[p.Candidate] = append(a.rulings[p.Candidate], rulingOf(p))
 		if p.Reason == ByLint {
 			a.Audit.ByHand++
 			return a.linted(p)
 		}
 		a.Audit.Verdicts++
 		return a.derived(p)
+	case Rescored:
+		a.Audit.ByHand++
+		return a.rescored(p)
 	case Ended:
+		a.rulings[SubjectGate] = append(a.rulings[SubjectGate], rulingOf(p))
 		if p.ByHand {
 			a.Audit.ByHand++
 			return a.endedByHand(p)

@@ -30,6 +30,7 @@ const (
 	KindUnparked  Kind = "candidate.unparked"
 	KindFinished  Kind = "search.finished"
 	KindExtended  Kind = "campaign.extended"
+	KindRescored  Kind = "campaign.rescored"
 )
 
 // Event is one entry of the ledger: when, and what.
@@ -242,6 +243,8 @@ func Decode(kind Kind, data []byte) (Payload, error) {
 		return decode[Finished](kind, data)
 	case KindExtended:
 		return decode[Extended](kind, data)
+	case KindRescored:
+		return decode[Rescored](kind, data)
 	}
 	return nil, fmt.Errorf("decode event: unknown kind %q", kind)
 }

@@ -37,6 +37,11 @@ func Next(s *State) Step {
 	if why := instrumentBroken(s); why != "" {
 		return appendStep(Halted{Reason: why})
 	}
+	return follow(s)
+}
+
+// follow says what comes next where nothing stops the campaign.
+func follow(s *State) Step {
 	if r := s.round(); r != nil {
 		return nextInRound(s, *r)
 	}

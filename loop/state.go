@@ -26,6 +26,9 @@ type State struct {
 	Paused   *Paused
 	Halted   *Halted
 	Ended    *Ended
+	// Rescored are the rescores a person accepted, oldest first; the last one's
+	// results are those of Trials.
+	Rescored []Rescored
 	// AA is what the pilot said about the instrument, nil before its end and
 	// where one rep a cell allows none.
 	AA *stats.AA
@@ -57,6 +60,9 @@ type Run struct {
 	Subject string
 	Purpose Purpose
 	Window  int // counts from 1; a pause that is lifted begins the next
+	// Recorded is the trial as it was recorded, nil where no accepted rescore
+	// gave it another result.
+	Recorded *harness.Trial
 }
 
 // Progress is one candidate's way through the campaign.

@@ -95,7 +95,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	}
 	c := Candidate{
 		Version: Version, Harness: harness.Unprompted, Campaign: s.Started.Campaign, Simulated: s.Started.Simulated,
-		Summary: summary(p), Author: p.Candidate.Author, Commit: p.Commit, Parent: p.Parent, Targets: p.Candidate.Targets,
+		Summary: summary(s, p), Author: p.Candidate.Author, Commit: p.Commit, Parent: p.Parent, Targets: p.Candidate.Targets,
 		Cells: []Cell{}, Invalid: []Invalid{}, Path: []loop.PathPoint{}, Diff: diff(before, after),
 	}
 	if p.Decided != nil {

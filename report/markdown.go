@@ -82,6 +82,8 @@ func fence(text string) string {
 
 func verdictText(s Summary) string {
 	switch {
+	case s.Withdrawn:
+		return string(s.Verdict) + ", withdrawn"
 	case s.Verdict == "":
 		return "no verdict yet"
 	case s.Reason != "":

@@ -69,6 +69,7 @@ type Campaign struct {
 	Invalid    []Invalid       `json:"invalid"`
 	Warnings   []string        `json:"warnings"`
 	Drift      []Drifted       `json:"drift,omitempty"`
+	Rescored   *Rescored       `json:"rescored,omitempty"` // nil unless a rescore was accepted
 }
 
 // Drifted is a path of the seal that changed, with what was sealed and what is
@@ -119,6 +120,8 @@ type Summary struct {
 	// ConcurrentE is of the stage with both arms fresh, nil without one.
 	ConcurrentE *float64 `json:"concurrent_e,omitempty"`
 	Ref         string   `json:"ref,omitempty"`
+	// Withdrawn: by an accepted rescore the keep no longer holds.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // Invalid counts trials of one class under one wording.
@@ -139,6 +142,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
 		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
+		Rescored: rescoredOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
 	arms := armsOf(s)
@@ -146,7 +150,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 	c.Contrasts, c.Impossible = contrastsOf(s, s.Trials, arms[1]), impossibleOf(s)
 	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
 	for _, p := range s.Progress {
-		c.Candidates = append(c.Candidates, summary(p))
+		c.Candidates = append(c.Candidates, summary(s, p))
 	}
 	if s.Ended != nil {
 		c.Outcome, c.Why, c.GateE = s.Ended.Outcome, s.Ended.Why, s.Ended.EValue
@@ -160,8 +164,8 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 	return c
 }
 
-func summary(p *loop.Progress) Summary {
-	out := Summary{ID: p.Candidate.ID, Source: string(p.Candidate.Source), Rationale: rationale(p), Ref: p.Ref}
+func summary(s *loop.State, p *loop.Progress) Summary {
+	out := Summary{ID: p.Candidate.ID, Source: string(p.Candidate.Source), Rationale: rationale(p), Ref: p.Ref, Withdrawn: s.Withdrawn(p.Candidate.ID)}
 	if p.Contest != nil {
 		out.Sessions = p.Contest.Sessions
 	}
@@ -203,6 +207,9 @@ func headline(s *loop.State) string {
 func endHeadline(s *loop.State) string {
 	switch s.Ended.Outcome {
 	case loop.Promoted:
+		if s.Withdrawn(loop.SubjectGate) {
+			return fmt.Sprintf("withdrawn: %s was promoted with E = %s at the gate, which does not hold by the rules it was scored again by", names(s.Kept), number(*s.Ended.EValue))
+		}
 		return fmt.Sprintf("promoted: %s, E = %s at the gate", names(s.Kept), number(*s.Ended.EValue))
 	case loop.Unconfirmed:
 		e := 1.0

@@ -15,6 +15,7 @@ import (
 // resultsHeader names the columns of results.tsv.
 var resultsHeader = []string{
 	"scenario", "model", "axis_a", "axis_b", "result", "reasons", "candidate", "rep", "trial", "instrument", "cost_usd", "tokens", "seconds",
+	"recorded",
 }
 
 // Results renders results.tsv: one row per trial in ledger order, the header
@@ -64,8 +65,16 @@ func resultRow(s *loop.State, t loop.Run) []string {
 	row := append([]string{t.Spec.Slot.Cell.Scenario, t.Spec.Slot.Cell.Tier}, resultCells(t.Class, t.Result)...)
 	return append(row,
 		s.CandidateOf(t.Spec.Slot.Wording), strconv.Itoa(t.Spec.Slot.Rep), t.ID, short(t.Instrument), cost,
-		strconv.Itoa(t.Usage.Input+t.Usage.Output), strconv.FormatFloat(t.Seconds, 'f', 3, 64),
+		strconv.Itoa(t.Usage.Input+t.Usage.Output), strconv.FormatFloat(t.Seconds, 'f', 3, 64), recordedCell(t),
 	)
+}
+
+// recordedCell is what was recorded, where an accepted rescore says otherwise.
+func recordedCell(t loop.Run) string {
+	if t.Recorded == nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.Join(resultCells(t.Recorded.Class, t.Recorded.Result), " "))
 }
 
 // LoopResults renders loop-results.tsv, which tools that follow a metric over
@@ -82,12 +91,12 @@ func LoopResults(s *loop.State) []byte {
 			continue
 		}
 		n++
-		writeRow(&b, loopRow(n, p)...)
+		writeRow(&b, loopRow(s, n, p)...)
 	}
 	return b.Bytes()
 }
 
-func loopRow(n int, p *loop.Progress) []string {
+func loopRow(s *loop.State, n int, p *loop.Progress) []string {
 	value, delta, guard := "-", "-", "-"
 	if p.Contest != nil {
 		base, own := p.Contest.Counts()
@@ -105,8 +114,12 @@ func loopRow(n int, p *loop.Progress) []string {
 	if p.Decided.Reason != "" {
 		description += " (" + string(p.Decided.Reason) + ")"
 	}
+	status := loopStatus(p)
+	if s.Withdrawn(p.Candidate.ID) {
+		status, description = "discard", description+", withdrawn by a rescore"
+	}
 	return []string{
-		strconv.Itoa(n), stamp(p.DecidedAt), short(p.Commit), value, delta, guard, "-", loopStatus(p), p.Candidate.ID + ": " + description,
+		strconv.Itoa(n), stamp(p.DecidedAt), short(p.Commit), value, delta, guard, "-", status, p.Candidate.ID + ": " + description,
 	}
 }
 

@@ -88,7 +88,11 @@ func printCandidates(e env, list []report.Summary) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "candidate\tverdict\tsessions\tE\tsource")
 	for _, c := range list {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", c.ID, verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), c.Source)
+		verdict := verdictText(c.Verdict, c.Reason)
+		if c.Withdrawn {
+			verdict += ", withdrawn"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", c.ID, verdict, c.Sessions, eText(c.EValue), c.Source)
 	}
 	return w.Flush()
 }

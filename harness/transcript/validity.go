@@ -12,40 +12,41 @@ import (
 // nil Builtin are not compared, and without Pinned only what no session may
 // lack is asked.
 type Want struct {
-	Version    string
-	Model      string
-	Plugin     string
-	PluginPath string
+	Version    string `json:"version,omitempty"`
+	Model      string `json:"model,omitempty"`
+	Plugin     string `json:"plugin,omitempty"`
+	PluginPath string `json:"plugin_path,omitempty"`
 	// Builtin are the plugins the pinned CLI brings along, with or without
 	// their "@builtin".
-	Builtin  []string
-	Note     harness.NoteKind
-	NoteText string
-	Envelope harness.Envelope
+	Builtin  []string         `json:"builtin"`
+	Note     harness.NoteKind `json:"note,omitempty"`
+	NoteText string           `json:"note_text,omitempty"`
+	Envelope harness.Envelope `json:"envelope,omitempty"`
 	// Silent: the project is one the hook should run in and say nothing.
-	Silent bool
-	Pinned bool
+	Silent bool `json:"silent,omitempty"`
+	Pinned bool `json:"pinned,omitempty"`
 }
 
 // External is what is known about the session from outside its stream.
 type External struct {
 	// Cause is set when loopd ended the session or the machine did.
-	Cause harness.Class
+	Cause harness.Class `json:"cause,omitempty"`
 	// LimitTime: the total clock ended a session that was still working.
-	LimitTime bool
+	LimitTime bool `json:"limit_time,omitempty"`
 	// Killed: a signal ended the process. ExitCode is the process's own.
-	Killed   bool
-	ExitCode int
+	Killed   bool `json:"killed,omitempty"`
+	ExitCode int  `json:"exit_code"`
 	// GatewayKnown: the session's requests went through the gateway, so that
 	// Exposed and Served mean something.
-	GatewayKnown bool
-	Exposed      bool
+	GatewayKnown bool `json:"gateway_known"`
+	Exposed      bool `json:"exposed"`
 	// Served holds the message and tool call ids the gateway passed on; true
-	// when the whole message was, so that the stream must show it.
-	Served map[string]bool
+	// when the whole message was, so that the stream must show it. Nil and empty
+	// are not the same, and stay so in JSON.
+	Served map[string]bool `json:"served"`
 	// Blocks counts the content blocks served of each message; nil when that is
 	// not known. The stream may show fewer, never more.
-	Blocks map[string]int
+	Blocks map[string]int `json:"blocks"`
 }
 
 // Judgement says whether a transcript is evidence and what that rests on.

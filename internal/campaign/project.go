@@ -66,8 +66,7 @@ func (c *Campaign) projections(states ...*loop.State) (map[string][]byte, error)
 	if newest == nil || newest.Started.Campaign == "" {
 		return files, nil
 	}
-	files[c.Home.Results()] = report.Results(c.states...)
-	files[c.Home.LoopResults()] = report.LoopResults(newest)
+	c.addTables(files)
 	for _, s := range states {
 		if err := c.addReports(files, s); err != nil {
 			return nil, err
@@ -76,11 +75,22 @@ func (c *Campaign) projections(states ...*loop.State) (map[string][]byte, error)
 	return files, nil
 }
 
-func (c *Campaign) addReports(files map[string][]byte, s *loop.State) error {
+func (c *Campaign) addTables(files map[string][]byte) {
+	files[c.Home.Results()] = report.Results(c.states...)
+	files[c.Home.LoopResults()] = report.LoopResults(c.Current())
+}
+
+// addCampaign renders the report that needs no wording.
+func (c *Campaign) addCampaign(files map[string][]byte, s *loop.State) error {
 	dir := c.Home.Report(s.Started.Campaign)
 	rep := report.Build(s, c.states[:slices.Index(c.states, s)]...)
 	files[filepath.Join(dir, "campaign.md")] = rep.Markdown()
-	if err := addJSON(files, filepath.Join(dir, "campaign.json"), rep); err != nil {
+	return addJSON(files, filepath.Join(dir, "campaign.json"), rep)
+}
+
+func (c *Campaign) addReports(files map[string][]byte, s *loop.State) error {
+	dir := c.Home.Report(s.Started.Campaign)
+	if err := c.addCampaign(files, s); err != nil {
 		return err
 	}
 	for _, p := range s.Progress {

@@ -213,6 +213,10 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.begin(ctx); err != nil {
 		return Result{}, err
 	}
+	var err error
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil { // walls take nothing relative
+		return Result{}, err
+	}
 	sealed, err := openSuite(ctx, o.Dir, o.Suite)
 	if err != nil {
 		return Result{}, err

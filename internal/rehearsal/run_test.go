@@ -84,6 +84,8 @@ type whole struct {
 	state  *loop.State
 	plan   Plan
 	rows   map[string][]string
+	same   campaign.Rescoring // scored again by its own rules
+	other  campaign.Rescoring // by a rule that asks for what nobody says
 	err    error
 }
 
@@ -101,6 +103,9 @@ var undisturbed = sync.OnceValue(func() whole {
 	}
 	w.rows, w.err = rows(home(work).Results())
 	if w.err != nil {
+		return w
+	}
+	if w.same, w.other, w.err = again(home(work)); w.err != nil {
 		return w
 	}
 	l, err := ledger.OpenReadOnly(home(work).Dir)

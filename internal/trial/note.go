@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -198,12 +199,12 @@ func (h *hookWatch) delivery(envelope harness.Envelope, exit agent.Exit) (delive
 	return d, nil
 }
 
-// digestOf is the same for trees with the same files.
+// digestOf is the same for trees with the same files; hex.
 func digestOf(t harness.Tree) string {
 	sum := sha256.New()
 	for _, name := range t.Paths() {
 		fmt.Fprintf(sum, "%s\x00%o\x00%d\x00", name, t[name].Mode, len(t[name].Data))
 		sum.Write(t[name].Data)
 	}
-	return string(sum.Sum(nil))
+	return hex.EncodeToString(sum.Sum(nil))
 }

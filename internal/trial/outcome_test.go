@@ -149,7 +149,7 @@ func (b *bench) wantKept(got harness.Trial) {
 		b.t.Errorf("transcript: got digest %s, want %s", sum, got.Transcript)
 	}
 	sc, _ := b.o.Suite.Scenario(got.Spec.Slot.Cell.Scenario)
-	for _, name := range []string{trial.TranscriptFile, trial.StderrFile, trial.ChangesFile} {
+	for _, name := range []string{trial.TranscriptFile, trial.StderrFile, trial.ChangesFile, trial.LaunchFile} {
 		data, ok := files[name]
 		if !ok {
 			b.t.Errorf("%s: %s is not kept", got.Spec.Slot.Cell, name)
@@ -158,8 +158,8 @@ func (b *bench) wantKept(got harness.Trial) {
 			b.t.Errorf("%s: %s repeats the task in %d places", got.Spec.Slot.Cell, name, len(spans))
 		}
 	}
-	if len(files) != 3 {
-		b.t.Errorf("kept: got %d files, want 3", len(files))
+	if len(files) != 4 {
+		b.t.Errorf("kept: got %d files, want 4", len(files))
 	}
 }
 

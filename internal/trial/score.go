@@ -13,18 +13,14 @@ import (
 	"loopd/internal/sandbox"
 )
 
-// score says whether the attempt is evidence, and if so of what.
-func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, a attempt, t *harness.Trial) error {
-	t.Result = invalidResult(t.Spec)
-	j := transcript.Validity(a.transcript, e.want(sc, w, t), external(a))
-	t.Class, t.Why, t.NoteVerified, t.Exposed = j.Class, j.Why, j.NoteVerified, exposed(a.seen, a.transcript)
+// score says whether the attempt is evidence, and if so of what. Everything it
+// looks at is kept, so that Rescorer can do the same again.
+func (e *Executor) score(ctx context.Context, sc harness.Scenario, box *sandbox.Box, a attempt, k *Kept, t *harness.Trial) error {
+	t.Exposed = k.External.Exposed
 	e.describe(a, t)
-	e.weigh(a, t)
+	weigh(e.sealed, a.transcript, *k, t)
+	e.account(a, t)
 	if t.Class != harness.Valid {
-		return nil
-	}
-	if line := contaminated(e.sealed, a.transcript); line > 0 {
-		t.Class, t.Why = harness.Contaminated, fmt.Sprintf("a tool showed the session a sealed text (line %d)", line)
 		return nil
 	}
 	end, err := box.Snapshot(ctx)
@@ -36,18 +32,17 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 		return err
 	}
 	st := e.starts[sc.ID]
-	if err := e.keepChanges(a.dir, st.tree, end); err != nil {
+	var changes Changes
+	if changes, k.Changes, err = e.keepChanges(a.dir, st.tree, end); err != nil {
 		return err
 	}
-	in := unprompted.Input{
-		Scenario: sc, Checker: e.o.Suite.Checker, Transcript: a.transcript, Project: box.Work, Start: st.tree, End: end,
-		LimitTime: a.exit.LimitTime,
-	}
+	in := k.input(sc, e.o.Suite.Checker, a.transcript, st.tree, changes)
 	ev := unprompted.Evaluate(in)
 	if ev.Question != nil {
-		if ev, err = e.ask(ctx, in, *ev.Question, t); err != nil {
+		if k.Judged, err = e.ask(ctx, sc, *ev.Question); err != nil {
 			return err
 		}
+		ev = settle(in, *k.Judged, t)
 	}
 	if t.Class == harness.Valid {
 		t.Result = ev.Result
@@ -55,39 +50,69 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 	return nil
 }
 
+// weigh asks the ladder, and whether the session read a sealed text. The result
+// stays invalid until the checker has spoken.
+func weigh(sealed []harness.HeldOut, tr *transcript.Transcript, k Kept, t *harness.Trial) {
+	t.Result = invalidResult(t.Spec)
+	j := transcript.Validity(tr, k.Want, k.External)
+	t.Class, t.Why, t.NoteVerified = j.Class, j.Why, j.NoteVerified
+	if t.Class != harness.Valid {
+		return
+	}
+	if line := contaminated(sealed, tr); line > 0 {
+		t.Class, t.Why = harness.Contaminated, fmt.Sprintf("a tool showed the session a sealed text (line %d)", line)
+	}
+}
+
+// settle evaluates with what came of asking the judge; where that is no answer,
+// the trial is no evidence.
+func settle(in unprompted.Input, j Judged, t *harness.Trial) unprompted.Evaluation {
+	if j.Yes == nil {
+		t.Class, t.Why = harness.JudgeError, j.Why
+		return unprompted.Evaluation{}
+	}
+	in.Answer = j.Yes
+	return unprompted.Evaluate(in)
+}
+
 // judgeTries is how often a judge that gives no answer is asked; the session
 // itself is never run again for it.
 const judgeTries = 3
 
-// ask puts the checker's question to the judge twice and evaluates with the
-// answer; a judge that contradicts itself has given none.
-func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Question, t *harness.Trial) (unprompted.Evaluation, error) {
+// ask puts the checker's question to the suite's judge.
+func (e *Executor) ask(ctx context.Context, sc harness.Scenario, q unprompted.Question) (*Judged, error) {
 	if e.o.Judge == nil {
-		return unprompted.Evaluation{}, fmt.Errorf("scenario %s asks a question and there is no judge", in.Scenario.ID)
+		return nil, fmt.Errorf("scenario %s asks a question and there is no judge", sc.ID)
 	}
-	first, err := e.answer(ctx, q)
+	return askTwice(ctx, e.o.Judge, e.o.Suite.Rubric, q)
+}
+
+// askTwice puts a question to the judge twice; a judge that contradicts itself
+// has given no answer. The error is that of the context alone.
+func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Question) (*Judged, error) {
+	out := &Judged{Question: questionDigest(rubric, q)}
+	first, err := answer(ctx, judge, q)
 	second := first
 	if err == nil {
-		second, err = e.answer(ctx, q)
+		second, err = answer(ctx, judge, q)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return unprompted.Evaluation{}, ctx.Err() // nobody's answer was waited for
+		return nil, ctx.Err() // nobody's answer was waited for
 	case err != nil:
-		t.Class, t.Why = harness.JudgeError, err.Error()
-		return unprompted.Evaluation{}, nil
+		out.Why = err.Error()
 	case first != second:
-		t.Class, t.Why = harness.JudgeError, "asked twice, the judge said both YES and NO"
-		return unprompted.Evaluation{}, nil
+		out.Why = "asked twice, the judge said both YES and NO"
+	default:
+		out.Yes = &first
 	}
-	in.Answer = &first
-	return unprompted.Evaluate(in), nil
+	return out, nil
 }
 
 // answer asks the judge until it answers, within a bound.
-func (e *Executor) answer(ctx context.Context, q unprompted.Question) (yes bool, err error) {
+func answer(ctx context.Context, judge Judge, q unprompted.Question) (yes bool, err error) {
 	for range judgeTries {
-		if yes, err = e.o.Judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
+		if yes, err = judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
 			break
 		}
 	}

@@ -63,10 +63,10 @@ func (r *requests) changed(tier string, f harness.Fingerprint) string {
 	return strings.Join(f.Differ(was), "; ")
 }
 
-// weigh lays what the gateway saw beside what the stream says: what was spent
+// account lays what the gateway saw beside what the stream says: what was spent
 // where the session never said so, a purse that was empty, and a CLI that asks
 // the model otherwise than before.
-func (e *Executor) weigh(a attempt, t *harness.Trial) {
+func (e *Executor) account(a attempt, t *harness.Trial) {
 	if f := a.seen.Fingerprint; !f.IsZero() {
 		t.Fingerprint = &f
 	}

@@ -26,7 +26,8 @@ const (
 	TranscriptFile = "transcript.jsonl"
 	StderrFile     = "stderr.txt"
 	ChangesFile    = "changes.json"
-	NoteFile       = "note.txt" // the expected text, where the hook computes it
+	LaunchFile     = "launch.json" // what is known from outside the stream
+	NoteFile       = "note.txt"    // the expected text, where the hook computes it
 )
 
 // attemptFiles are the open files of an attempt. Output is redacted before the
@@ -123,10 +124,16 @@ func changesOf(start, end harness.Tree, clean func([]byte) []byte) Changes {
 	return c
 }
 
-func (e *Executor) keepChanges(dir string, start, end harness.Tree) error {
+// keepChanges keeps what a session did to the project and returns it as it will
+// be read back, so that what is scored today is what can be scored again. The
+// digest is the file's.
+func (e *Executor) keepChanges(dir string, start, end harness.Tree) (kept Changes, digest string, err error) {
 	data, err := json.Marshal(changesOf(start, end, e.o.Redactor.Bytes))
 	if err != nil {
-		return fmt.Errorf("keep changes: %w", err)
+		return kept, "", fmt.Errorf("keep changes: %w", err)
 	}
-	return atomicfile.WriteFile(filepath.Join(dir, ChangesFile), data, 0o600)
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return kept, "", fmt.Errorf("keep changes: %w", err)
+	}
+	return kept, hexDigest(data), atomicfile.WriteFile(filepath.Join(dir, ChangesFile), data, 0o600)
 }

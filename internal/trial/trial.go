@@ -189,7 +189,12 @@ func (e *Executor) launchAndScore(ctx context.Context, sc harness.Scenario, w Wo
 	if err != nil {
 		return err
 	}
-	return e.score(ctx, sc, w, box, kept, t)
+	k := Kept{Project: box.Work, Start: e.starts[sc.ID].project, Want: e.want(sc, w, t), External: external(kept)}
+	if err := e.score(ctx, sc, box, kept, &k, t); err != nil {
+		return err
+	}
+	t.Launch, err = k.write(kept.dir)
+	return err
 }
 
 // cancelled turns an error that only says that the caller gave up into the
@@ -201,10 +206,16 @@ func cancelled(ctx context.Context, t *harness.Trial, err error) error {
 	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return err
 	}
-	t.Class, t.Why = harness.Cancelled, "called off"
+	t.Class, t.Why = harness.Cancelled, whyCalledOff
 	t.Result = invalidResult(t.Spec)
 	return nil
 }
+
+// whyCalledOff tells a session that was called off from one that was ended: its
+// stream says nothing about it.
+const whyCalledOff = "called off"
+
+func calledOff(t harness.Trial) bool { return t.Class == harness.Cancelled && t.Why == whyCalledOff }
 
 // invalidResult is the result of a session that is no evidence.
 func invalidResult(spec harness.Spec) harness.Result {

@@ -1,0 +1,119 @@
+package trial
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"loopd/harness"
+	"loopd/harness/transcript"
+	"loopd/harness/unprompted"
+	"loopd/internal/atomicfile"
+)
+
+// Kept is what scoring an attempt needs beside its stream and its changes, in
+// launch.json.
+type Kept struct {
+	// Project is the project's directory as the session saw it.
+	Project string `json:"project"`
+	// Start is a digest of the project's files at the start, hex: what the session
+	// left is kept as changes to these.
+	Start    string              `json:"start"`
+	Want     transcript.Want     `json:"want"`
+	External transcript.External `json:"external"`
+	// Changes is the sha256 of changes.json, hex; empty where none was kept.
+	Changes string `json:"changes,omitempty"`
+	// Judged is what came of asking a judge, nil where none was asked.
+	Judged *Judged `json:"judged,omitempty"`
+}
+
+// Judged is a judge's answer to one question, or why there is none.
+type Judged struct {
+	// Question is the sha256 of rubric, question and message, hex: an answer to
+	// another question is no answer.
+	Question string `json:"question"`
+	Yes      *bool  `json:"yes"`
+	Why      string `json:"why,omitempty"`
+}
+
+func questionDigest(rubric string, q unprompted.Question) string {
+	var b bytes.Buffer
+	for _, part := range []string{rubric, q.Text, q.Message} {
+		fmt.Fprintf(&b, "%d:%s,", len(part), part)
+	}
+	return hexDigest(b.Bytes())
+}
+
+func hexDigest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// write keeps the record and returns its digest.
+func (k Kept) write(dir string) (string, error) {
+	data, err := json.Marshal(k)
+	if err != nil {
+		return "", fmt.Errorf("keep launch: %w", err)
+	}
+	return hexDigest(data), atomicfile.WriteFile(filepath.Join(dir, LaunchFile), data, 0o600)
+}
+
+// readKept reads a record of that digest.
+func readKept(dir, digest string) (Kept, error) {
+	var k Kept
+	if digest == "" {
+		return k, fmt.Errorf("%s was not kept: the session is of an older loopd", LaunchFile)
+	}
+	data, err := readRecorded(dir, LaunchFile, digest)
+	if err != nil {
+		return k, err
+	}
+	if err := json.Unmarshal(data, &k); err != nil {
+		return k, fmt.Errorf("%s: %w", LaunchFile, err)
+	}
+	return k, nil
+}
+
+// changes reads what the session left of the project.
+func (k Kept) changes(dir string) (Changes, error) {
+	var c Changes
+	if k.Changes == "" {
+		return c, errors.New("it is valid now, and what it left of the project was not kept")
+	}
+	data, err := readRecorded(dir, ChangesFile, k.Changes)
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", ChangesFile, err)
+	}
+	return c, nil
+}
+
+// readRecorded reads a file of an attempt that must be the one recorded.
+func readRecorded(dir, name, digest string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if where, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("%s: %w", name, where.Err) // the folder is the trial's id
+	}
+	if err != nil {
+		return nil, err
+	}
+	if hexDigest(data) != digest {
+		return nil, fmt.Errorf("%s is not the one that was recorded", name)
+	}
+	return data, nil
+}
+
+// input is what the checker is given.
+func (k Kept) input(sc harness.Scenario, c harness.Checker, tr *transcript.Transcript, start harness.Tree, changes Changes) unprompted.Input {
+	return unprompted.Input{
+		Scenario: sc, Checker: c, Transcript: tr, Project: k.Project, Start: start, End: changes.Apply(start), LimitTime: k.External.LimitTime,
+	}
+}

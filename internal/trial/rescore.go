@@ -1,0 +1,138 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"loopd/harness"
+	"loopd/harness/transcript"
+	"loopd/harness/unprompted"
+)
+
+// RescoreOptions is what a Rescorer needs.
+type RescoreOptions struct {
+	// Suite is the one whose rules are asked; it may be another than the sealed.
+	Suite harness.Suite
+	Store string // directory of the kept attempts
+	// Graphs are the built code graphs by fixture.
+	Graphs map[string]harness.Tree
+	// Judge is asked what nobody has answered; nil leaves it open.
+	Judge Judge
+}
+
+// Rescorer scores kept attempts again, the way they were scored when they were
+// run. It starts no session and writes nothing. It is safe for concurrent use.
+type Rescorer struct {
+	o      RescoreOptions
+	starts map[string]*start // by scenario; nothing is started, so without git
+	sealed []harness.HeldOut
+}
+
+// NewRescorer prepares the projects sessions start from.
+func NewRescorer(o RescoreOptions) (*Rescorer, error) {
+	r := &Rescorer{o: o, starts: make(map[string]*start), sealed: sealedTexts(o.Suite)}
+	for _, sc := range o.Suite.Scenarios {
+		tree, err := StartOf(o.Suite, sc, o.Graphs)
+		if err != nil {
+			return nil, err
+		}
+		r.starts[sc.ID] = &start{tree: tree, project: digestOf(tree)}
+	}
+	return r, nil
+}
+
+// UnscorableError says that an attempt cannot be scored again.
+type UnscorableError struct {
+	ID  string // of the trial
+	Why string
+}
+
+// Error names the trial and what is missing.
+func (e *UnscorableError) Error() string {
+	return fmt.Sprintf("score trial %s again: %s", e.ID, e.Why)
+}
+
+// Scorable says whether a trial left a stream that names its class. Where none
+// was kept, or where the seal, the disk, a limit of spending or another way of
+// asking the model voided the trial whatever its stream says, the record stands.
+func Scorable(t harness.Trial) bool {
+	switch t.Class {
+	case harness.DriftedSeal, harness.Disk, harness.Budget, harness.VersionDrift:
+		return false
+	}
+	return t.Transcript != "" && !calledOff(t)
+}
+
+// Rescore returns the trial as the rules of the suite see it now. An attempt
+// whose files are gone or damaged is an UnscorableError.
+func (r *Rescorer) Rescore(ctx context.Context, t harness.Trial) (harness.Trial, error) {
+	dir := filepath.Join(r.o.Store, t.ID)
+	lost := func(format string, args ...any) (harness.Trial, error) {
+		return t, &UnscorableError{t.ID, fmt.Sprintf(format, args...)}
+	}
+	sc, ok := r.o.Suite.Scenario(t.Spec.Slot.Cell.Scenario)
+	if !ok {
+		return lost("the suite has no scenario %s", t.Spec.Slot.Cell.Scenario)
+	}
+	data, err := readRecorded(dir, TranscriptFile, t.Transcript)
+	if err != nil {
+		return lost("%v", err)
+	}
+	k, err := readKept(dir, t.Launch)
+	if err != nil {
+		return lost("%v", err)
+	}
+	tr, err := transcript.Parse(bytes.NewReader(data), transcript.Limits{})
+	if err != nil {
+		return lost("%v", err)
+	}
+	st := r.starts[sc.ID]
+	if k.Start != st.project {
+		return lost("the session started from another project than the suite has")
+	}
+	r.rules(sc, &k.Want)
+	recorded := t
+	weigh(r.sealed, tr, k, &t)
+	if t.Class != harness.Valid {
+		return t, nil
+	}
+	if k.Changes == "" && recorded.Class == harness.Oversize {
+		return recorded, nil // what the session left was too much to keep
+	}
+	changes, err := k.changes(dir)
+	if err != nil {
+		return lost("%v", err)
+	}
+	return t, r.check(ctx, sc, k, k.input(sc, r.o.Suite.Checker, tr, st.tree, changes), &t)
+}
+
+// rules replaces what the suite says about a session by what it says now. What
+// the session was launched with stays.
+func (r *Rescorer) rules(sc harness.Scenario, w *transcript.Want) {
+	l := r.o.Suite.Launch
+	w.Plugin, w.Builtin, w.Envelope, w.Silent = r.o.Suite.Checker.Plugin, l.BuiltinPlugins, l.Note.Envelope, sc.Hook == harness.HookSilent
+}
+
+// check evaluates; an answer is used again where it was to the same question.
+func (r *Rescorer) check(ctx context.Context, sc harness.Scenario, k Kept, in unprompted.Input, t *harness.Trial) error {
+	ev := unprompted.Evaluate(in)
+	if ev.Question != nil {
+		j := k.Judged
+		if digest := questionDigest(r.o.Suite.Rubric, *ev.Question); j == nil || j.Question != digest {
+			j = &Judged{Question: digest, Why: "unanswered: nobody was asked what " + sc.ID + " asks now"}
+			if r.o.Judge != nil {
+				var err error
+				if j, err = askTwice(ctx, r.o.Judge, r.o.Suite.Rubric, *ev.Question); err != nil {
+					return err
+				}
+			}
+		}
+		ev = settle(in, *j, t)
+	}
+	if t.Class == harness.Valid {
+		t.Result = ev.Result
+	}
+	return nil
+}
