@@ -17,6 +17,7 @@ type Suite struct {
 	Checker   Checker
 	Launch    Launch
 	Rubric    string
+	Gold      []GoldItem      // tests a judge; empty where the suite has no gold.yaml
 	Fixtures  map[string]Tree // by fixture name
 }
 
@@ -141,6 +142,8 @@ func ParseSuite(fsys fs.FS) (Suite, error) {
 	s.Rubric = string(rubric)
 	s.Scenarios, err = readScenarios(fsys)
 	errs = append(errs, err)
+	s.Gold, err = readGold(fsys)
+	errs = append(errs, err)
 	s.Fixtures, err = readFixtures(fsys)
 	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
@@ -229,7 +232,7 @@ func (s Suite) validate() error {
 	if len(s.Launch.Env) > 16 {
 		errs = append(errs, fmt.Errorf("launch.yaml: env: %d names, at most 16", len(s.Launch.Env)))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.validateGold())...)
 }
 
 // Cells lists the cells of a role, scenario by scenario, in tier order.

@@ -32,6 +32,8 @@ type Trial struct {
 	Isolation string `json:"isolation"`
 	// Transcript is the sha256 of the stored transcript, hex.
 	Transcript string `json:"transcript,omitempty"`
+	// Judgement is what a judge was asked and said, nil when none was.
+	Judgement *Judgement `json:"judgement,omitempty"`
 	// Survivors counts processes that outlived the sweep; it must be 0.
 	Survivors int `json:"survivors,omitempty"`
 }

@@ -160,6 +160,7 @@ func TestDriftVoidsATrial(t *testing.T) {
 // judge answers with the next of its answers, the last one for ever.
 type judge struct {
 	answers []string
+	rubric  string // of every reply
 	stop    func()
 
 	mu    sync.Mutex
@@ -169,21 +170,21 @@ type judge struct {
 var _ trial.Judge = (*judge)(nil)
 
 // Judge gives the next answer.
-func (j *judge) Judge(ctx context.Context, q unprompted.Question) (bool, error) {
+func (j *judge) Judge(ctx context.Context, q unprompted.Question) (trial.Reply, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	answer := j.answers[min(len(j.asked), len(j.answers)-1)]
 	j.asked = append(j.asked, q)
 	switch answer {
 	case "YES", "NO":
-		return answer == "YES", nil
+		return trial.Reply{Yes: answer == "YES", Rubric: j.rubric, Text: answer}, nil
 	case "late":
-		return false, context.DeadlineExceeded
+		return trial.Reply{Rubric: j.rubric}, context.DeadlineExceeded
 	case "stopped":
 		j.stop()
-		return false, ctx.Err()
+		return trial.Reply{}, ctx.Err()
 	}
-	return false, errors.New("neither YES nor NO")
+	return trial.Reply{Rubric: j.rubric, Text: answer}, errors.New("neither YES nor NO")
 }
 
 func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {

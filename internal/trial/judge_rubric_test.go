@@ -39,8 +39,8 @@ func TestTheRubricIsNoArgument(t *testing.T) {
 				w = walls(t, nobody())
 			}
 			j, _ := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, w)
-			yes, err := j.Judge(t.Context(), question())
-			wantAnswer(t, yes, err, "YES")
+			r, err := j.Judge(t.Context(), question())
+			wantAnswer(t, r.Yes, err, "YES")
 		})
 	}
 }

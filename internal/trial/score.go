@@ -44,7 +44,7 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 	}
 	ev := unprompted.Evaluate(in)
 	if ev.Question != nil {
-		if ev, err = e.ask(ctx, in, *ev.Question, t); err != nil {
+		if ev, err = e.ask(ctx, in, *ev.Question, a.dir, t); err != nil {
 			return err
 		}
 	}
@@ -52,45 +52,6 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 		t.Result = ev.Result
 	}
 	return nil
-}
-
-// judgeTries is how often a judge that gives no answer is asked; the session
-// itself is never run again for it.
-const judgeTries = 3
-
-// ask puts the checker's question to the judge twice and evaluates with the
-// answer; a judge that contradicts itself has given none.
-func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Question, t *harness.Trial) (unprompted.Evaluation, error) {
-	if e.o.Judge == nil {
-		return unprompted.Evaluation{}, fmt.Errorf("scenario %s asks a question and there is no judge", in.Scenario.ID)
-	}
-	first, err := e.answer(ctx, q)
-	second := first
-	if err == nil {
-		second, err = e.answer(ctx, q)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return unprompted.Evaluation{}, ctx.Err() // nobody's answer was waited for
-	case err != nil:
-		t.Class, t.Why = harness.JudgeError, err.Error()
-		return unprompted.Evaluation{}, nil
-	case first != second:
-		t.Class, t.Why = harness.JudgeError, "asked twice, the judge said both YES and NO"
-		return unprompted.Evaluation{}, nil
-	}
-	in.Answer = &first
-	return unprompted.Evaluate(in), nil
-}
-
-// answer asks the judge until it answers, within a bound.
-func (e *Executor) answer(ctx context.Context, q unprompted.Question) (yes bool, err error) {
-	for range judgeTries {
-		if yes, err = e.o.Judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
-			break
-		}
-	}
-	return yes, err
 }
 
 // want is what the ladder compares the session with.

@@ -68,11 +68,11 @@ func (s Stored) Score(ctx context.Context, suite harness.Suite, sc harness.Scena
 	if judge == nil {
 		return harness.JudgeError, "no file settles it and there is no judge", invalid
 	}
-	yes, err := judge.Judge(ctx, *ev.Question)
+	reply, err := judge.Judge(ctx, *ev.Question)
 	if err != nil {
 		return harness.JudgeError, err.Error(), invalid
 	}
-	in.Answer = &yes
+	in.Answer = &reply.Yes
 	return harness.Valid, "", unprompted.Evaluate(in).Result
 }
 
