@@ -30,6 +30,8 @@ const (
 	KindUnparked  Kind = "candidate.unparked"
 	KindFinished  Kind = "search.finished"
 	KindExtended  Kind = "campaign.extended"
+	// KindJudgeTested comes before the pilot.
+	KindJudgeTested Kind = "judge.tested"
 )
 
 // Event is one entry of the ledger: when, and what.
@@ -60,9 +62,13 @@ type Started struct {
 	Controls   []harness.Cell `json:"controls,omitempty"`
 	Impossible []harness.Cell `json:"impossible,omitempty"`
 	// Reserve are read once, after the gate, and decide nothing.
-	Reserve  []harness.Cell  `json:"reserve,omitempty"`
-	NotRun   []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
-	Settings Settings        `json:"settings"`
+	Reserve []harness.Cell  `json:"reserve,omitempty"`
+	NotRun  []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
+	// Judged are the scenarios of the metric and the guards that may ask a judge,
+	// and Gold how many gold items test it first; 0 tests nothing.
+	Judged   []string `json:"judged,omitempty"`
+	Gold     int      `json:"gold,omitempty"`
+	Settings Settings `json:"settings"`
 }
 
 // Queued adds a candidate to the queue.
@@ -227,6 +233,8 @@ func Decode(kind Kind, data []byte) (Payload, error) {
 		return decode[Finished](kind, data)
 	case KindExtended:
 		return decode[Extended](kind, data)
+	case KindJudgeTested:
+		return decode[JudgeTested](kind, data)
 	}
 	return nil, fmt.Errorf("decode event: unknown kind %q", kind)
 }

@@ -26,6 +26,8 @@ type State struct {
 	Paused   *Paused
 	Halted   *Halted
 	Ended    *Ended
+	// JudgeTest is what the judge made of the gold set, nil while it is not tested.
+	JudgeTest *harness.JudgeTest
 	// AA is what the pilot said about the instrument, nil before its end and
 	// where one rep a cell allows none.
 	AA *stats.AA

@@ -119,7 +119,7 @@ func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool
 	if err != nil {
 		return nil, nil, err
 	}
-	makeJudge, err := judgeOf(e, b.cfg, b.sealed.Suite)
+	judge, err := judgeOf(e, b.cfg, b.sealed.Suite)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,7 +132,7 @@ func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool
 		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg),
 		Graphs: b.graphs, UID: ground.uid, GID: ground.uid, Now: time.Now,
 	}
-	if o.Judge, err = makeJudge(ctx, o); err != nil {
+	if o.Judge, err = judge.make(ctx, o); err != nil {
 		return nil, nil, errors.Join(err, gate.Close())
 	}
 	executor, err := trial.New(ctx, o)

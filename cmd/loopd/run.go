@@ -173,13 +173,13 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if !goesOn {
 		n.warnOfLittle(ctx, e, states)
 	}
-	makeJudge, err := judgeOf(e, cfg, sealed.Suite)
+	judge, err := judgeOf(e, cfg, sealed.Suite)
 	if err != nil {
 		return nil, err
 	}
 	n.campaign, err = campaign.Open(ctx, campaign.Options{
 		Home: home, Plugin: cfg.Plugin, Sealed: sealed, AgentName: "claude " + binary.Version, AgentSHA: binary.SHA256,
-		Credential: string(cred.Kind), Graphs: n.graphs, Now: time.Now, Log: logger(e),
+		Credential: string(cred.Kind), Judge: judge.name, Graphs: n.graphs, Now: time.Now, Log: logger(e),
 	})
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	}
 	if n.gateway, err = startGateway(ctx, e, cred); err == nil {
 		n.trial.Gateway = n.gateway
-		n.trial.Judge, err = makeJudge(ctx, n.trial)
+		n.trial.Judge, err = judge.make(ctx, n.trial)
 	}
 	if err != nil {
 		n.close()
@@ -340,11 +340,16 @@ func (n *night) run(ctx context.Context, e env) error {
 	defer bar.close()
 	drain, stop := closing(ctx, e.drain, n.allowed.Deadline)
 	defer stop()
-	err = n.campaign.Run(ctx, loop.Loop{Executor: executor, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
+	err = n.campaign.Run(ctx, loop.Loop{Executor: executor, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
 	if errors.Is(err, loop.ErrDrained) && n.allowed.over(time.Now()) {
 		return n.campaign.Pause(ctx, loop.Paused{Reason: "window: the time given is over"})
 	}
 	return err
+}
+
+// testJudge asks the judge the gold set.
+func (n *night) testJudge(ctx context.Context) (harness.JudgeTest, error) {
+	return trial.TestJudge(ctx, n.trial.Suite, n.trial.Judge, n.campaign.Judge, n.parallel())
 }
 
 // close releases what is open, in reverse order.

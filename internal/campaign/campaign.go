@@ -31,6 +31,8 @@ type Options struct {
 	// Credential is the kind of credential sessions run under.
 	Credential string
 	Simulated  bool
+	// Judge names the judge that is asked, empty where there is none.
+	Judge string
 	// Graphs are the code graphs built for the fixtures, by fixture.
 	Graphs map[string]harness.Tree
 	Now    func() time.Time
@@ -181,6 +183,10 @@ func (c *Campaign) Begin(ctx context.Context, set loop.Settings, g Grid) error {
 		Campaign: c.name(head.Commit), Plugin: c.Sealed.Suite.Checker.Plugin, Instrument: instrument(parts), Parts: parts, Seal: c.Sealed.Frozen.Digest(),
 		Start: head.Commit, Base: head.Commit, Agent: c.AgentName, Simulated: c.Simulated, Objective: g.Objective, Guards: g.Guards,
 		Controls: g.Controls, Reserve: g.Reserve, Impossible: g.Impossible, NotRun: g.NotRun, Settings: set,
+		Judged: g.judged(c.Sealed.Suite),
+	}
+	if c.Judge != "" && len(started.Judged) > 0 {
+		started.Gold = len(c.Sealed.Suite.Gold)
 	}
 	left := c.leftOver()
 	c.states = append(c.states, loop.NewState())
@@ -207,7 +213,7 @@ func (c *Campaign) Resume(ctx context.Context) error {
 	if s == nil || s.Ended != nil || s.Halted == nil && s.Paused == nil {
 		return errors.New("nothing is paused or halted")
 	}
-	if s.Halted != nil && !s.Halted.Class.Lifts() {
+	if s.Halted != nil && !s.Halted.Lifts() {
 		return fmt.Errorf("the halt does not lift: %s", s.Halted.Reason)
 	}
 	if err := c.resumable(s); err != nil {
@@ -264,6 +270,9 @@ func (c *Campaign) parts() map[string]string {
 	out := map[string]string{
 		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, "credential": c.Credential,
 	}
+	if c.Judge != "" {
+		out[loop.JudgePart] = c.Judge
+	}
 	for fixture, tree := range c.Graphs {
 		h := sha256.New()
 		for _, name := range tree.Paths() {
@@ -298,11 +307,15 @@ func differ(began, today map[string]string) []string {
 	return out
 }
 
-func shown(digest string) string {
-	if digest == "" {
+// shown shortens what holds a digest; a judge's model id is shown whole.
+func shown(part string) string {
+	switch {
+	case part == "":
 		return "none"
+	case len(part) < sha256.Size*2:
+		return part
 	}
-	return digest[:min(len(digest), 12)]
+	return part[:len(part)-sha256.Size*2+12]
 }
 
 // record appends events outside a loop.

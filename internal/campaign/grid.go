@@ -1,6 +1,8 @@
 package campaign
 
 import (
+	"slices"
+
 	"loopd/harness"
 )
 
@@ -39,4 +41,16 @@ func GridOf(s harness.Suite, graphs map[string]harness.Tree, pick func(harness.C
 		}
 	}
 	return g
+}
+
+// judged lists the scenarios of the metric and the guards that may ask a judge.
+func (g Grid) judged(s harness.Suite) []string {
+	var out []string
+	for _, c := range slices.Concat(g.Objective, g.Guards) {
+		sc, _ := s.Scenario(c.Scenario)
+		if sc.Judge != "" && !slices.Contains(out, sc.ID) {
+			out = append(out, sc.ID)
+		}
+	}
+	return out
 }
