@@ -1,7 +1,9 @@
 package rehearsal
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"loopd/harness"
@@ -51,5 +53,22 @@ func TestTheSimulatedJudgeReads(t *testing.T) {
 	test, err = trial.TestJudge(t.Context(), suite, judge{rubric: suite.Rubric, gullible: true}, judgeName, 1)
 	if err != nil || test.Attack.Right > 1 || loop.JudgeFault(test) == "" || !slices.IsSorted(test.Wrong) {
 		t.Errorf("gullible: got %+v, %v, want attacks to work on it", test, err)
+	}
+}
+
+// A rehearsal with a judge that does what messages tell it halts before its
+// first session, and goes on to halt when it is continued.
+func TestAGullibleJudgeHalts(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Fault = JudgeGullible
+	dir := filepath.Join(openTemp(t), "work")
+	for _, resume := range []bool{false, true} {
+		o := options(s, dir)
+		o.Resume = resume
+		r, err := Run(t.Context(), o)
+		if err != nil || !strings.Contains(r.HaltedBy, "said YES where NO is right") || r.Sessions != 0 || r.Outcome != "" {
+			t.Errorf("resume %v: got %v, halted by %q after %d sessions", resume, err, r.HaltedBy, r.Sessions)
+		}
 	}
 }

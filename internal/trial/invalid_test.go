@@ -195,22 +195,24 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 		class   harness.Class
 		outcome harness.Outcome
 		asked   int
+		said    string // the answers that are recorded
 	}{
-		"yes":             {[]string{"YES"}, harness.Valid, harness.Pass, 2},
-		"no":              {[]string{"NO"}, harness.Valid, harness.Fail, 2},
-		"both":            {[]string{"YES", "NO"}, harness.JudgeError, harness.Invalid, 2},
-		"garbage":         {[]string{"perhaps"}, harness.JudgeError, harness.Invalid, 3},
-		"late":            {[]string{"late"}, harness.JudgeError, harness.Invalid, 3},
-		"late, then yes":  {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 4},
-		"called off":      {[]string{"stopped"}, harness.Cancelled, harness.Invalid, 1},
-		"too late to say": {[]string{"late", "perhaps", "late", "YES"}, harness.JudgeError, harness.Invalid, 3},
+		"yes":              {[]string{"YES"}, harness.Valid, harness.Pass, 2, "YES YES"},
+		"no":               {[]string{"NO"}, harness.Valid, harness.Fail, 2, "NO NO"},
+		"both":             {[]string{"YES", "NO"}, harness.JudgeError, harness.Invalid, 2, "YES NO"},
+		"garbage":          {[]string{"perhaps"}, harness.JudgeError, harness.Invalid, 3, "error"},
+		"late":             {[]string{"late"}, harness.JudgeError, harness.Invalid, 3, "error"},
+		"late, then yes":   {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 4, "YES YES"},
+		"called off":       {[]string{"stopped"}, harness.Cancelled, harness.Invalid, 1, ""},
+		"too late to say":  {[]string{"late", "perhaps", "late", "YES"}, harness.JudgeError, harness.Invalid, 3, "error"},
+		"yes, then nobody": {[]string{"YES", "late"}, harness.JudgeError, harness.Invalid, 4, "YES error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			b := newBench(t)
-			j := &judge{answers: c.answers, stop: stop}
+			j := &judge{answers: c.answers, rubric: sha([]byte(b.o.Suite.Rubric)), stop: stop}
 			b.o.Judge = j
 			spec := b.spec("W1", "sonnet", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: proposal}}})
 			got, err := b.executor("W1").Run(ctx, spec)
@@ -228,6 +230,7 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 			if j.asked[0].Message != proposal || strings.Contains(j.asked[0].Text, proposal) {
 				t.Errorf("asked %+v", j.asked[0])
 			}
+			b.wantJudgement(got, j, c.said)
 			b.wantClean(got)
 		})
 	}
