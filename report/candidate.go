@@ -27,6 +27,7 @@ type Candidate struct {
 	Findings  []candidates.Finding `json:"findings,omitempty"`
 	Cells     []Cell               `json:"cells"`
 	Guards    []Cell               `json:"guards,omitempty"`
+	Judge     *Judged              `json:"judge,omitempty"` // nil where no scenario asks one
 	Cost      Cost                 `json:"cost"`
 	Invalid   []Invalid            `json:"invalid"`
 	// Simplify: it was kept for not being worse, and Tokens says what it saves.
@@ -101,6 +102,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	if p.Contest != nil {
 		c.Cells, c.Guards = contestCells(s, p.Contest)
 		c.Path = p.Contest.Path
+		c.Judge = judgedOf(s, arm{"champion", p.Contest.Against}, arm{"candidate", p.Contest.Wording})
 		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
 	}
 	c.Cost = costOf(slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))

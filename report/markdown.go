@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-//go:embed campaign.md.tmpl candidate.md.tmpl
+//go:embed campaign.md.tmpl candidate.md.tmpl judged.md.tmpl
 var templates embed.FS
 
 // Markdown renders the campaign report for people.
@@ -24,8 +24,8 @@ func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
 		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "wrap": wrap,
-		"effect": effectText, "aa": aaText, "gateCells": gateCells,
-	}).ParseFS(templates, name))
+		"effect": effectText, "aa": aaText, "gateCells": gateCells, "judge": judgeText,
+	}).ParseFS(templates, name, "judged.md.tmpl"))
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
 		panic(fmt.Sprintf("render %s: %v", name, err))

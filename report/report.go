@@ -63,6 +63,8 @@ type Campaign struct {
 	Invalid    []Invalid       `json:"invalid"`
 	Warnings   []string        `json:"warnings"`
 	Drift      []Drifted       `json:"drift,omitempty"`
+	// Judge is nil where no scenario asks one.
+	Judge *Judged `json:"judge,omitempty"`
 }
 
 // Drifted is a path of the seal that changed, with what was sealed and what is
@@ -135,6 +137,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
+	c.Judge = judgedOf(s, arm{"start", s.Started.Start}, arm{"champion", s.Champion})
 	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
 	for _, p := range s.Progress {
 		c.Candidates = append(c.Candidates, summary(p))
@@ -265,6 +268,9 @@ const unequalInvalid = 0.02
 func warningsOf(s *loop.State) []string {
 	out := []string{}
 	if line := unequalArms(s); line != "" {
+		out = append(out, line)
+	}
+	if line := untestedJudge(s); line != "" {
 		out = append(out, line)
 	}
 	if s.Alarmed {
