@@ -49,7 +49,7 @@ func newRoot(e env) *cobra.Command {
 	for group, verbs := range map[string][]*cobra.Command{
 		groupNight:  {newPlan(e), newRun(e), newStatus(e), newResume(e), newFinish(e), newRehearse(e)},
 		groupReview: {newReport(e), newCandidate(e), newExport(e), newTranscript(e)},
-		groupSuite:  {newCell(e), newInit(e), newFreeze(e), newGraph(e), newLogin(e), newSandbox(e), newScore(e), newSelftest(e)},
+		groupSuite:  {newCell(e), newInit(e), newFreeze(e), newGraph(e), newJudge(e), newLogin(e), newSandbox(e), newScore(e), newSelftest(e)},
 		groupTools:  {newDoctor(e), newVerify(e), newConfig(e), newSimulate(e), newVersion(e)},
 	} {
 		for _, v := range verbs {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -304,7 +305,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 	var err error
 	if n.o.resume {
 		if err := n.campaign.Resume(ctx); err != nil {
-			return usageError("loopd status", "resume: %w", err)
+			return usageError(cmp.Or(hintOf(err), "loopd status"), "resume: %w", err)
 		}
 	}
 	if !n.o.anew {

@@ -111,3 +111,17 @@ func LayOut(ctx context.Context, s harness.Suite, sc harness.Scenario, graphs ma
 	}
 	return nil
 }
+
+// ReadJudged returns the message of a kept attempt as its judge was shown it. A
+// transcript or question that gives another is an error.
+func ReadJudged(ctx context.Context, dir string, sc harness.Scenario, j harness.Judgement) (string, error) {
+	run, err := ReadStored(ctx, dir, harness.Tree{})
+	if err != nil {
+		return "", err
+	}
+	message := shown(run.Transcript.FinalText())
+	if digest(message) != j.Message || digest(sc.Judge) != j.Question {
+		return "", fmt.Errorf("read run %s: not the question and the message that were judged", dir)
+	}
+	return message, nil
+}
