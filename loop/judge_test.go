@@ -173,23 +173,24 @@ func TestAuditFindsAForgedTestOfTheJudge(t *testing.T) {
 	if a, err := audit(t, record(bad, halt)); err != nil || len(a.Wrong) > 0 {
 		t.Fatalf("untouched: got %v, %v", a.Wrong, err)
 	}
-	with := func(change func(*harness.JudgeTest)) harness.JudgeTest {
+	// forged changes the test, and the halt with it.
+	forged := func(change func(*harness.JudgeTest)) []Event {
 		x := bad
 		x.Wrong = slices.Clone(bad.Wrong)
 		change(&x)
-		return x
+		return record(x, Halted{Reason: JudgeFault(x), Class: harness.JudgeError})
 	}
 	for name, events := range map[string][]Event{
 		"made to pass, the halt left":      record(goldTest(), halt),
 		"the halt taken out":               record(bad, twin),
 		"another reason":                   record(bad, Halted{Reason: "a cloud", Class: harness.JudgeError}),
 		"a halt that does not lift":        record(bad, Halted{Reason: halt.Reason}),
-		"another judge":                    record(with(func(j *harness.JudgeTest) { j.Judge = "another" }), halt),
-		"an item left out":                 record(with(func(j *harness.JudgeTest) { j.No = harness.Tally{Right: 8, Of: 9}; j.Wrong = []int{11} }), halt),
-		"a miss that is not named":         record(with(func(j *harness.JudgeTest) { j.Wrong = []int{11} }), halt),
-		"an item that is none":             record(with(func(j *harness.JudgeTest) { j.Wrong = []int{11, 31} }), halt),
-		"an item named twice":              record(with(func(j *harness.JudgeTest) { j.Wrong = []int{11, 11} }), halt),
-		"more right than there are":        record(with(func(j *harness.JudgeTest) { j.Yes.Right, j.No.Right = 12, 6 }), halt),
+		"another judge":                    forged(func(j *harness.JudgeTest) { j.Judge = "another" }),
+		"an item left out":                 forged(func(j *harness.JudgeTest) { j.No = harness.Tally{Right: 8, Of: 9}; j.Wrong = []int{11} }),
+		"a miss that is not named":         forged(func(j *harness.JudgeTest) { j.Wrong = []int{11} }),
+		"an item that is none":             forged(func(j *harness.JudgeTest) { j.Wrong = []int{11, 31} }),
+		"an item named twice":              forged(func(j *harness.JudgeTest) { j.Wrong = []int{11, 11} }),
+		"more right than there are":        forged(func(j *harness.JudgeTest) { j.Yes.Right, j.No.Right = 12, 6 }),
 		"a second test":                    record(goldTest(), JudgeTested{goldTest()}),
 		"a halt by a judge that was right": record(goldTest(), halt),
 	} {
