@@ -27,10 +27,13 @@ const (
 	ScenarioSchema SchemaKind = "scenario" // front matter of scenarios/ID.md
 	CheckerSchema  SchemaKind = "checker"  // checker.yaml
 	LaunchSchema   SchemaKind = "launch"   // launch.yaml
+	GoldSchema     SchemaKind = "gold"     // gold.yaml
 )
 
 // SchemaKinds lists them, in the order a suite is written in.
-func SchemaKinds() []SchemaKind { return []SchemaKind{ScenarioSchema, CheckerSchema, LaunchSchema} }
+func SchemaKinds() []SchemaKind {
+	return []SchemaKind{ScenarioSchema, CheckerSchema, LaunchSchema, GoldSchema}
+}
 
 // Schema returns the JSON Schema (draft 2020-12) of a kind of file, as text.
 func Schema(k SchemaKind) ([]byte, error) {

@@ -168,6 +168,7 @@ func agreeEnum(t *testing.T, at string, typ reflect.Type, n node) {
 func TestSchemasAndTypesAgree(t *testing.T) {
 	for kind, typ := range map[SchemaKind]reflect.Type{
 		ScenarioSchema: reflect.TypeFor[Scenario](), CheckerSchema: reflect.TypeFor[Checker](), LaunchSchema: reflect.TypeFor[Launch](),
+		GoldSchema: reflect.TypeFor[goldFile](),
 	} {
 		doc := schemaDoc(t, kind)
 		agree(t, string(kind), typ, doc, doc)

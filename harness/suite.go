@@ -15,6 +15,7 @@ type Suite struct {
 	Checker   Checker
 	Launch    Launch
 	Rubric    string
+	Gold      []GoldItem      // tests a judge; empty where the suite has no gold.yaml
 	Fixtures  map[string]Tree // by fixture name
 }
 
@@ -148,6 +149,8 @@ func ParseSuite(fsys fs.FS) (Suite, error) {
 	s.Rubric = string(rubric)
 	s.Scenarios, err = readScenarios(fsys)
 	errs = append(errs, err)
+	s.Gold, err = readGold(fsys)
+	errs = append(errs, err)
 	s.Fixtures, err = readFixtures(fsys)
 	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
@@ -236,7 +239,7 @@ func (s Suite) validate() error {
 	if len(s.Launch.Env) > 16 {
 		errs = append(errs, fmt.Errorf("launch.yaml: env: %d names, at most 16", len(s.Launch.Env)))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.validateGold())...)
 }
 
 // Cells lists the cells of a role, scenario by scenario, in tier order.

@@ -42,6 +42,8 @@ type Trial struct {
 	// Launch is the sha256 of the stored record of the launch, which names the
 	// digest of the stored changes, hex.
 	Launch string `json:"launch,omitempty"`
+	// Judgement is what a judge was asked and said, nil when none was.
+	Judgement *Judgement `json:"judgement,omitempty"`
 	// Survivors counts processes that outlived the sweep; it must be 0.
 	Survivors int `json:"survivors,omitempty"`
 }

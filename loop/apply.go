@@ -49,13 +49,18 @@ func (s *State) apply(e Event) error {
 			s.stop = nil // a halt that is due outlives the end of a window
 		}
 	case Resumed:
-		if s.Halted != nil && !s.Halted.Class.Lifts() {
+		if s.Halted != nil && !s.Halted.Lifts() {
 			return fmt.Errorf("apply %s: the halt does not lift: %s", p.Kind(), s.Halted.Reason)
+		}
+		if s.Halted != nil && s.Halted.Class == harness.JudgeError {
+			s.JudgeTest = nil // and so tested again
 		}
 		s.Paused, s.Halted = nil, nil
 		s.lifted++
 	case Halted:
 		s.Halted, s.stop = &p, nil
+	case JudgeTested:
+		return s.applyJudgeTested(p)
 	case Unparked:
 		return s.applyUnparked(p)
 	case Finished:

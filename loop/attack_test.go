@@ -94,7 +94,7 @@ func TestLeakOutlivesALiftableHalt(t *testing.T) {
 			break
 		}
 		_ = l.record(t.Context(), st.Append...)
-		if s.Halted != nil && s.Halted.Class.Lifts() {
+		if s.Halted != nil && s.Halted.Lifts() {
 			_ = l.record(t.Context(), Resumed{})
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"loopd/harness"
 )
 
 // Audit is what came of deriving a campaign's record a second time.
@@ -84,6 +86,12 @@ func (a *Auditor) compare(p Payload) string {
 		return a.derived(p)
 	case Finished, Extended:
 		a.Audit.ByHand++
+	case JudgeTested:
+		return a.judgeTested(p)
+	case Halted:
+		if _, due := a.State.judgeStep(); due || p.Class == harness.JudgeError {
+			return a.derived(p)
+		}
 	}
 	return ""
 }

@@ -31,6 +31,8 @@ const (
 	KindFinished  Kind = "search.finished"
 	KindExtended  Kind = "campaign.extended"
 	KindRescored  Kind = "campaign.rescored"
+	// KindJudgeTested comes before the pilot.
+	KindJudgeTested Kind = "judge.tested"
 )
 
 // Event is one entry of the ledger: when, and what.
@@ -63,9 +65,13 @@ type Started struct {
 	// Pairs says what a control is read beside, by the control's scenario.
 	Pairs map[string]Pair `json:"pairs,omitempty"`
 	// Reserve are read once, after the gate, and decide nothing.
-	Reserve  []harness.Cell  `json:"reserve,omitempty"`
-	NotRun   []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
-	Settings Settings        `json:"settings"`
+	Reserve []harness.Cell  `json:"reserve,omitempty"`
+	NotRun  []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
+	// Judged are the scenarios of the metric and the guards that may ask a judge,
+	// and Gold how many gold items test it first; 0 tests nothing.
+	Judged   []string `json:"judged,omitempty"`
+	Gold     int      `json:"gold,omitempty"`
+	Settings Settings `json:"settings"`
 }
 
 // Pair is what a control is read beside: the scenario that asks the same, and
@@ -245,6 +251,8 @@ func Decode(kind Kind, data []byte) (Payload, error) {
 		return decode[Extended](kind, data)
 	case KindRescored:
 		return decode[Rescored](kind, data)
+	case KindJudgeTested:
+		return decode[JudgeTested](kind, data)
 	}
 	return nil, fmt.Errorf("decode event: unknown kind %q", kind)
 }

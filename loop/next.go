@@ -19,6 +19,8 @@ type Step struct {
 	Prepare *candidates.Candidate
 	// Twin asks for the start's bytes on a candidate branch.
 	Twin bool
+	// TestJudge asks for the judge's answers to the gold set.
+	TestJudge bool
 	// Idle: nothing can be done until a person or a clock acts.
 	Idle bool
 }
@@ -34,6 +36,9 @@ func Next(s *State) Step {
 	case s.stop != nil:
 		return stopStep(s.stop)
 	}
+	if step, halt := s.judgeStep(); halt {
+		return step
+	}
 	if why := instrumentBroken(s); why != "" {
 		return appendStep(Halted{Reason: why})
 	}
@@ -47,6 +52,9 @@ func follow(s *State) Step {
 	}
 	switch s.Phase {
 	case Pilot:
+		if s.wantsJudge() {
+			return Step{TestJudge: true}
+		}
 		if s.wantsTwin() {
 			return Step{Twin: true}
 		}

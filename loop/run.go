@@ -32,16 +32,20 @@ type Preparer interface {
 	Twin(ctx context.Context, start string) (Committed, error)
 }
 
-// Loop drives a campaign. All fields but Drain, Intake and Observe are required.
+// Loop drives a campaign. All fields but TestJudge, Drain, Intake and
+// Observe are required.
 type Loop struct {
 	State    *State
 	Log      Log
 	Executor Executor
 	Preparer Preparer
 	// Verify compares the seal with the files; nil drift means it holds.
-	Verify   func(ctx context.Context) (*frozen.Drift, error)
-	Now      func() time.Time
-	Parallel int
+	Verify func(ctx context.Context) (*frozen.Drift, error)
+	// TestJudge asks the judge every item of the gold set; it may be nil where the
+	// campaign has none.
+	TestJudge func(ctx context.Context) (harness.JudgeTest, error)
+	Now       func() time.Time
+	Parallel  int
 	// Drain, when closed, lets running sessions end and starts nothing new.
 	Drain <-chan struct{}
 	// Intake returns candidates that have arrived since it was last asked; it is
@@ -111,7 +115,7 @@ func (l *Loop) drained() bool {
 }
 
 func (l *Loop) take(ctx context.Context, step Step) error {
-	if step.Sealed || step.Prepare != nil || step.Twin {
+	if step.Sealed || step.Prepare != nil || step.Twin || step.TestJudge {
 		if halted, err := l.haltOnDrift(ctx); err != nil || halted {
 			return err
 		}
@@ -129,11 +133,25 @@ func (l *Loop) take(ctx context.Context, step Step) error {
 			return fmt.Errorf("prepare the A/A pilot: %w", err)
 		}
 		return l.record(ctx, p)
+	case step.TestJudge:
+		return l.testJudge(ctx)
 	case len(step.Run) > 0:
 		return l.runAll(ctx, step.Run)
 	default:
 		return l.record(ctx, step.Append...)
 	}
+}
+
+// testJudge records what the judge made of the gold set.
+func (l *Loop) testJudge(ctx context.Context) error {
+	if l.TestJudge == nil {
+		return errors.New("test the judge: nobody asks it")
+	}
+	t, err := l.TestJudge(ctx)
+	if err != nil {
+		return fmt.Errorf("test the judge: %w", err)
+	}
+	return l.record(ctx, JudgeTested{t})
 }
 
 // haltOnDrift verifies the seal and halts the campaign when it does not hold.

@@ -30,6 +30,7 @@ type Candidate struct {
 	Guarded   []Guarded            `json:"guard_tiers,omitempty"`
 	Contrasts []Contrast           `json:"contrasts,omitempty"`
 	Funnel    []Funnel             `json:"funnel,omitempty"` // of champion and candidate
+	Judge     *Judged              `json:"judge,omitempty"`  // nil where no scenario asks one
 	Cost      Cost                 `json:"cost"`
 	Invalid   []Invalid            `json:"invalid"`
 	// Simplify: it was kept for not being worse, and Tokens says what it saves.
@@ -107,6 +108,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 		seen, arms := until(s.Trials, id), contestArms(s, p.Contest)
 		c.Funnel, c.Guarded = funnelsOf(s, seen, arms), guardedOf(s, seen, arms)
 		c.Contrasts = contrastsOf(s, seen, arms[1])
+		c.Judge = judgedOf(s, arm{"champion", p.Contest.Against}, arm{"candidate", p.Contest.Wording})
 		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
 	}
 	c.Cost = costOf(slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl
+//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl
 var templates embed.FS
 
 // Markdown renders the campaign report for people.
@@ -27,8 +27,8 @@ func render(name string, data any) []byte {
 		"effect": effectText, "aa": aaText, "gateCells": gateCells,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
 		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
-		"intervals": func() string { return intervalsText },
-	}).ParseFS(templates, name, "shared.md.tmpl"))
+		"judge": judgeText, "intervals": func() string { return intervalsText },
+	}).ParseFS(templates, name, "shared.md.tmpl", "judged.md.tmpl"))
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
 		panic(fmt.Sprintf("render %s: %v", name, err))

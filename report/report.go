@@ -70,6 +70,8 @@ type Campaign struct {
 	Warnings   []string        `json:"warnings"`
 	Drift      []Drifted       `json:"drift,omitempty"`
 	Rescored   *Rescored       `json:"rescored,omitempty"` // nil unless a rescore was accepted
+	// Judge is nil where no scenario asks one.
+	Judge *Judged `json:"judge,omitempty"`
 }
 
 // Drifted is a path of the seal that changed, with what was sealed and what is
@@ -148,6 +150,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 	arms := armsOf(s)
 	c.Parts, c.Funnel, c.Guarded = s.Started.Parts, funnelsOf(s, s.Trials, arms), guardedOf(s, s.Trials, arms)
 	c.Contrasts, c.Impossible = contrastsOf(s, s.Trials, arms[1]), impossibleOf(s)
+	c.Judge = judgedOf(s, arm{"start", s.Started.Start}, arm{"champion", s.Champion})
 	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
 	for _, p := range s.Progress {
 		c.Candidates = append(c.Candidates, summary(s, p))
@@ -281,6 +284,9 @@ const unequalInvalid = 0.02
 func warningsOf(s *loop.State) []string {
 	out := []string{}
 	if line := unequalArms(s); line != "" {
+		out = append(out, line)
+	}
+	if line := untestedJudge(s); line != "" {
 		out = append(out, line)
 	}
 	if s.Alarmed {

@@ -111,35 +111,47 @@ func (b bench) runnable(id, tier string) error {
 
 // executor opens everything a real session needs, keeping attempts in dir.
 func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool) (*trial.Executor, func(), error) {
-	ground, err := groundFor(ctx, e, noIsolation)
+	o, closeGate, err := b.options(ctx, e, dir, noIsolation)
 	if err != nil {
 		return nil, nil, err
+	}
+	executor, err := trial.New(ctx, o)
+	if err != nil {
+		closeGate()
+		return nil, nil, err
+	}
+	return executor, closeGate, nil
+}
+
+// options are those of real sessions and of a judge that is one. The function
+// returned closes the gateway.
+func (b bench) options(ctx context.Context, e env, dir string, noIsolation bool) (trial.Options, func(), error) {
+	var o trial.Options
+	ground, err := groundFor(ctx, e, noIsolation)
+	if err != nil {
+		return o, nil, err
 	}
 	cred, binary, err := outside(ctx, e, b.cfg)
 	if err != nil {
-		return nil, nil, err
+		return o, nil, err
 	}
-	makeJudge, err := judgeOf(e, b.cfg, b.sealed.Suite)
+	judge, err := judgeOf(e, b.cfg, b.sealed.Suite)
 	if err != nil {
-		return nil, nil, err
+		return o, nil, err
 	}
 	gate, err := startGateway(ctx, e, cred)
 	if err != nil {
-		return nil, nil, err
+		return o, nil, err
 	}
-	o := trial.Options{
+	o = trial.Options{
 		Suite: b.sealed.Suite, Seal: b.sealed.Verify, Wording: func(string) (trial.Wording, error) { return b.wording, nil }, Agent: binary,
 		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg),
 		Graphs: b.graphs, UID: ground.uid, GID: ground.uid, Now: time.Now,
 	}
-	if o.Judge, err = makeJudge(ctx, o); err != nil {
-		return nil, nil, errors.Join(err, gate.Close())
+	if o.Judge, err = judge.make(ctx, o); err != nil {
+		return o, nil, errors.Join(err, gate.Close())
 	}
-	executor, err := trial.New(ctx, o)
-	if err != nil {
-		return nil, nil, errors.Join(err, gate.Close())
-	}
-	return executor, func() { gate.Close() }, nil
+	return o, func() { gate.Close() }, nil
 }
 
 // openRows opens the file of results before the first session is paid for, and

@@ -8,6 +8,12 @@ import (
 	"loopd/internal/trial"
 )
 
+// chosenJudge is a judge with its name, empty when no scenario asks one.
+type chosenJudge struct {
+	name string
+	make judgeMaker
+}
+
 // judgeMaker makes the judge once the options of the sessions are complete: a
 // judge that is a session itself is launched as they are.
 type judgeMaker func(ctx context.Context, o trial.Options) (trial.Judge, error)
@@ -15,7 +21,7 @@ type judgeMaker func(ctx context.Context, o trial.Options) (trial.Judge, error)
 // judgeOf chooses the judge: the command of the settings or of the environment,
 // else the agent CLI with the model of the launch profile. The judge made is
 // nil when no scenario asks one.
-func judgeOf(e env, cfg config.Config, s harness.Suite) (judgeMaker, error) {
+func judgeOf(e env, cfg config.Config, s harness.Suite) (chosenJudge, error) {
 	asks := ""
 	for _, sc := range s.Scenarios {
 		if sc.Judge != "" {
@@ -25,15 +31,15 @@ func judgeOf(e env, cfg config.Config, s harness.Suite) (judgeMaker, error) {
 	command := judgeCommand(e, cfg, s.Launch.Judge)
 	switch {
 	case asks == "":
-		return func(context.Context, trial.Options) (trial.Judge, error) { return nil, nil }, nil
+		return chosenJudge{make: func(context.Context, trial.Options) (trial.Judge, error) { return nil, nil }}, nil
 	case command != "":
-		return func(context.Context, trial.Options) (trial.Judge, error) {
+		return chosenJudge{trial.CommandName(command), func(context.Context, trial.Options) (trial.Judge, error) {
 			return trial.CommandJudge{Command: command, Rubric: s.Rubric}, nil
-		}, nil
+		}}, nil
 	case s.Launch.Judge.Model != "":
-		return func(ctx context.Context, o trial.Options) (trial.Judge, error) { return trial.NewCLIJudge(ctx, o) }, nil
+		return chosenJudge{s.Launch.Judge.Model, func(ctx context.Context, o trial.Options) (trial.Judge, error) { return trial.NewCLIJudge(ctx, o) }}, nil
 	}
-	return nil, usageError("LOOPD_JUDGE_CMD=./judge.sh loopd run --sessions 400", "start campaign: scenario %s asks a judge and none is set", asks)
+	return chosenJudge{}, usageError("LOOPD_JUDGE_CMD=./judge.sh loopd run --sessions 400", "start campaign: scenario %s asks a judge and none is set", asks)
 }
 
 // judgeCommand is the command that judges, empty for none: that of the settings,

@@ -60,7 +60,7 @@ func newRehearse(e env) *cobra.Command {
 	f.IntVar(&o.candidates, "candidates", 0, "plant only so many candidates; 0 for all")
 	f.IntVar(&o.sessions, "sessions", 0, "budget in sessions; 0 for what the profile needs")
 	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
-	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift or model-drift")
+	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift, model-drift or judge-gullible")
 	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
 	f.StringVar(&o.suite, "suite", campaign.BundledSuite, "the bundled suite to rehearse")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")

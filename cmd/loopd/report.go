@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,22 +13,33 @@ import (
 )
 
 func newReport(e env) *cobra.Command {
-	var asJSON bool
-	var state string
+	var asJSON, judged bool
+	var state, labels string
 	cmd := &cobra.Command{
 		Use: "report [candidate]", Short: "what came of a campaign or of one candidate",
-		Long: "  loopd report\n  loopd report c003\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.",
+		Long: "  loopd report\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
 		Args: atMostOne("candidate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := campaignReport
+			name := ""
 			if len(args) == 1 {
 				name = args[0]
 			}
+			switch {
+			case labels != "" && (!judged || name != ""):
+				return usageError("loopd report --judged --labels judged.yaml", "report: --labels goes with --judged and no argument")
+			case labels != "":
+				return runLabels(cmd.Context(), e, state, labels, asJSON)
+			case judged:
+				return runSheet(cmd.Context(), e, state, name)
+			}
+			name = cmp.Or(name, campaignReport)
 			return runReport(cmd.Context(), e, state, name, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	cmd.Flags().BoolVar(&judged, "judged", false, "write the judged messages for a person to label")
+	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this file and print how often they agree")
 	return cmd
 }
 

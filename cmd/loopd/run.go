@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,13 +184,13 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if !goesOn {
 		n.warnOfLittle(ctx, e, states)
 	}
-	makeJudge, err := judgeOf(e, cfg, sealed.Suite)
+	judge, err := judgeOf(e, cfg, sealed.Suite)
 	if err != nil {
 		return nil, err
 	}
 	n.campaign, err = campaign.Open(ctx, campaign.Options{
 		Home: home, Plugin: cfg.Plugin, Sealed: sealed, AgentName: "claude " + binary.Version, AgentSHA: binary.SHA256,
-		Credential: string(cred.Kind), Graphs: n.graphs, Now: time.Now, Log: logger(e),
+		Credential: string(cred.Kind), Judge: judge.name, Graphs: n.graphs, Now: time.Now, Log: logger(e),
 	})
 	if err != nil {
 		return nil, err
@@ -202,7 +203,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 		n.trial.Gateway = n.gateway
 		n.governor = governorOf(cfg, n.parallel(), states, o.resume)
 		n.gateway.Watch(n.governor.Answer)
-		n.trial.Judge, err = makeJudge(ctx, n.trial)
+		n.trial.Judge, err = judge.make(ctx, n.trial)
 	}
 	if err != nil {
 		n.close()
@@ -317,7 +318,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 	var err error
 	if n.o.resume {
 		if err := n.campaign.Resume(ctx); err != nil {
-			return usageError("loopd status", "resume: %w", err)
+			return usageError(cmp.Or(hintOf(err), "loopd status"), "resume: %w", err)
 		}
 	}
 	if !n.o.anew {
@@ -357,12 +358,17 @@ func (n *night) run(ctx context.Context, e env) error {
 	defer stop()
 	governed := n.purses.within(n.governor.Govern(executor))
 	err = n.rest(ctx, e, drain, func() error {
-		return n.campaign.Run(ctx, loop.Loop{Executor: governed, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
+		return n.campaign.Run(ctx, loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
 	})
 	if errors.Is(err, loop.ErrDrained) && n.allowed.over(time.Now()) {
 		return n.campaign.Pause(ctx, loop.Paused{Reason: "window: the time given is over"})
 	}
 	return err
+}
+
+// testJudge asks the judge the gold set.
+func (n *night) testJudge(ctx context.Context) (harness.JudgeTest, error) {
+	return trial.TestJudge(ctx, n.trial.Suite, n.trial.Judge, n.campaign.Judge, n.parallel())
 }
 
 // close releases what is open, in reverse order.

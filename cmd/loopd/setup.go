@@ -121,7 +121,9 @@ func nextAfter(s *loop.State) string {
 		return `loopd freeze --reason "why it changed"`
 	case s.Halted != nil && s.Ended == nil && s.Halted.Class == harness.Auth:
 		return "loopd login && loopd resume"
-	case s.Halted != nil && s.Ended == nil && s.Halted.Class.Lifts():
+	case s.Halted != nil && s.Ended == nil && s.Halted.Class == harness.JudgeError:
+		return "loopd judge && loopd resume"
+	case s.Halted != nil && s.Ended == nil && s.Halted.Lifts():
 		return "loopd resume"
 	case s.Halted != nil && s.Ended == nil:
 		return `loopd freeze --reason "end the halted campaign"`

@@ -31,6 +31,8 @@ type Options struct {
 	// Credential is the kind of credential sessions run under.
 	Credential string
 	Simulated  bool
+	// Judge names the judge that is asked, empty where there is none.
+	Judge string
 	// Graphs are the code graphs built for the fixtures, by fixture.
 	Graphs map[string]harness.Tree
 	Now    func() time.Time
@@ -181,6 +183,10 @@ func (c *Campaign) Begin(ctx context.Context, set loop.Settings, g Grid) error {
 		Campaign: c.name(head.Commit), Plugin: c.Sealed.Suite.Checker.Plugin, Instrument: instrument(parts), Parts: parts, Seal: c.Sealed.Frozen.Digest(),
 		Start: head.Commit, Base: head.Commit, Agent: c.AgentName, Simulated: c.Simulated, Objective: g.Objective, Guards: g.Guards,
 		Controls: g.Controls, Reserve: g.Reserve, Impossible: g.Impossible, Pairs: g.Pairs, NotRun: g.NotRun, Settings: set,
+		Judged: g.judged(c.Sealed.Suite),
+	}
+	if c.Judge != "" && len(started.Judged) > 0 {
+		started.Gold = len(c.Sealed.Suite.Gold)
 	}
 	left := c.leftOver()
 	c.states = append(c.states, loop.NewState())
@@ -207,7 +213,7 @@ func (c *Campaign) Resume(ctx context.Context) error {
 	if s == nil || s.Ended != nil || s.Halted == nil && s.Paused == nil {
 		return errors.New("nothing is paused or halted")
 	}
-	if s.Halted != nil && !s.Halted.Class.Lifts() {
+	if s.Halted != nil && !s.Halted.Lifts() {
 		return fmt.Errorf("the halt does not lift: %s", s.Halted.Reason)
 	}
 	if err := c.resumable(s); err != nil {
@@ -276,6 +282,9 @@ func (c *Campaign) parts() map[string]string {
 	out := map[string]string{
 		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, "credential": c.Credential,
 	}
+	if c.Judge != "" {
+		out[loop.JudgePart] = c.Judge
+	}
 	for fixture, tree := range c.Graphs {
 		h := sha256.New()
 		for _, name := range tree.Paths() {
@@ -294,27 +303,6 @@ func instrument(parts map[string]string) string {
 		fmt.Fprintf(h, "%d:%s,%d:%s,", len(name), name, len(parts[name]), parts[name])
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// differ lists the parts that are not the same.
-func differ(began, today map[string]string) []string {
-	names := slices.Collect(maps.Keys(began))
-	names = slices.AppendSeq(names, maps.Keys(today))
-	slices.Sort(names)
-	var out []string
-	for _, name := range slices.Compact(names) {
-		if was, is := began[name], today[name]; was != is {
-			out = append(out, fmt.Sprintf("%s was %s, is %s", name, shown(was), shown(is)))
-		}
-	}
-	return out
-}
-
-func shown(digest string) string {
-	if digest == "" {
-		return "none"
-	}
-	return digest[:min(len(digest), 12)]
 }
 
 // record appends events outside a loop.

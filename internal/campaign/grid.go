@@ -73,3 +73,15 @@ func lacking(s harness.Suite, control harness.Scenario) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// judged lists the scenarios of the metric and the guards that may ask a judge.
+func (g Grid) judged(s harness.Suite) []string {
+	var out []string
+	for _, c := range slices.Concat(g.Objective, g.Guards) {
+		sc, _ := s.Scenario(c.Scenario)
+		if sc.Judge != "" && !slices.Contains(out, sc.ID) {
+			out = append(out, sc.ID)
+		}
+	}
+	return out
+}

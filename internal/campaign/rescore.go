@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -106,8 +107,14 @@ func Rescore(ctx context.Context, o RescoreOptions) (Rescoring, error) {
 	}
 	started := out.State.Started
 	out.Campaign, out.SealedAs, out.Recorded = started.Campaign, started.Seal, started.Instrument
-	c := Campaign{Options: Options{Sealed: o.Suite, Graphs: graphs, AgentSHA: started.Parts["agent"], Credential: started.Parts["credential"]}}
-	out.Parts = c.parts()
+	// What a session was run with stays; what scores it is today's.
+	c := Campaign{Options: Options{Sealed: o.Suite, Graphs: graphs}}
+	out.Parts = maps.Clone(started.Parts)
+	for name, digest := range c.parts() {
+		if digest != "" {
+			out.Parts[name] = digest
+		}
+	}
 	out.Instrument = instrument(out.Parts)
 	out.Accepted = out.accepted()
 	return out, nil

@@ -1,16 +1,13 @@
 package rehearsal
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/harness/unprompted"
 	"loopd/internal/campaign"
 	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
@@ -100,20 +97,4 @@ func (r *rig) text(commit string) (string, error) {
 		files[name] = f.Data
 	}
 	return candidates.NewSurface(files, r.suite.Launch.Note.File).Digest(files), nil
-}
-
-// judge is the simulated judge: it says YES to the final message of a perfect
-// run and NO to anything else.
-type judge struct{ suite harness.Suite }
-
-var _ trial.Judge = judge{}
-
-// Judge answers the question.
-func (j judge) Judge(_ context.Context, q unprompted.Question) (bool, error) {
-	for _, sc := range j.suite.Scenarios {
-		if strings.TrimSpace(sc.Oracle[len(sc.Oracle)-1].Text) == strings.TrimSpace(q.Message) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -43,10 +43,12 @@ const (
 	NoFault     Fault = ""
 	FrozenDrift Fault = "frozen-drift" // a sealed file is edited while sessions run
 	ModelDrift  Fault = "model-drift"  // the model gets better by .7 logits in the middle of the queue
+	// JudgeGullible: the judge does what a message tells it.
+	JudgeGullible Fault = "judge-gullible"
 )
 
 // Faults lists them.
-func Faults() []Fault { return []Fault{FrozenDrift, ModelDrift} }
+func Faults() []Fault { return []Fault{FrozenDrift, ModelDrift, JudgeGullible} }
 
 // Setup is what a rehearsal was started with. It is kept in its directory so
 // that an interrupted one can be continued.
@@ -223,7 +225,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	c, err := campaign.Open(ctx, campaign.Options{
 		Home: home(o.Dir), Plugin: o.userDir(), Sealed: sealed, AgentName: string(o.Agent) + " " + o.Binary.Version,
-		AgentSHA: o.Binary.SHA256, Credential: "simulated", Simulated: true, Now: time.Now, Log: o.Log,
+		AgentSHA: o.Binary.SHA256, Credential: "simulated", Judge: judgeName, Simulated: true, Now: time.Now, Log: o.Log,
 	})
 	if err != nil {
 		return Result{}, err
@@ -320,14 +322,23 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	r.driftModel(r.campaign.Current())
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
-		Store: r.campaign.Home.Trials(), Judge: judge{r.sealed.Suite}, Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
+		Store: r.campaign.Home.Trials(), Judge: r.judge(), Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
 		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: time.Now,
 		Rig: r.rig,
 	})
 	if err != nil {
 		return err
 	}
-	return r.campaign.Run(ctx, loop.Loop{Executor: executor, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe})
+	return r.campaign.Run(ctx, loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe})
+}
+
+func (r *run) judge() judge {
+	return judge{rubric: r.sealed.Suite.Rubric, gullible: r.Fault == JudgeGullible}
+}
+
+// testJudge asks the simulated judge the gold set.
+func (r *run) testJudge(ctx context.Context) (harness.JudgeTest, error) {
+	return trial.TestJudge(ctx, r.sealed.Suite, r.judge(), judgeName, r.Parallel)
 }
 
 // queueFactor is how many candidates the budget is shared among for each one

@@ -87,7 +87,7 @@ func SelfTest(ctx context.Context, o SelfTestOptions) ([]SelfCase, error) {
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: suite, Seal: func(context.Context) (*frozen.Drift, error) { return nil, nil },
 		Wording: func(string) (trial.Wording, error) { return o.Wording, nil }, Agent: o.Binary, Gateway: gate, Store: store,
-		Judge: judge{suite}, Redactor: redact.New(), Walls: o.Walls, UID: o.UID, GID: o.UID, Graphs: o.Graphs, Now: time.Now,
+		Judge: judge{rubric: suite.Rubric}, Redactor: redact.New(), Walls: o.Walls, UID: o.UID, GID: o.UID, Graphs: o.Graphs, Now: time.Now,
 		Rig: both{suite: suite, model: model},
 	})
 	if err != nil {

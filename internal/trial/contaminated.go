@@ -21,6 +21,9 @@ func sealedTexts(s harness.Suite) []harness.HeldOut {
 			out = append(out, harness.NewHeldOut(step.Text))
 		}
 	}
+	for _, g := range s.Gold {
+		out = append(out, harness.NewHeldOut(g.Message))
+	}
 	return out
 }
 

@@ -160,6 +160,7 @@ func TestDriftVoidsATrial(t *testing.T) {
 // judge answers with the next of its answers, the last one for ever.
 type judge struct {
 	answers []string
+	rubric  string // of every reply
 	stop    func()
 
 	mu    sync.Mutex
@@ -169,21 +170,21 @@ type judge struct {
 var _ trial.Judge = (*judge)(nil)
 
 // Judge gives the next answer.
-func (j *judge) Judge(ctx context.Context, q unprompted.Question) (bool, error) {
+func (j *judge) Judge(ctx context.Context, q unprompted.Question) (trial.Reply, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	answer := j.answers[min(len(j.asked), len(j.answers)-1)]
 	j.asked = append(j.asked, q)
 	switch answer {
 	case "YES", "NO":
-		return answer == "YES", nil
+		return trial.Reply{Yes: answer == "YES", Rubric: j.rubric, Text: answer}, nil
 	case "late":
-		return false, context.DeadlineExceeded
+		return trial.Reply{Rubric: j.rubric}, context.DeadlineExceeded
 	case "stopped":
 		j.stop()
-		return false, ctx.Err()
+		return trial.Reply{}, ctx.Err()
 	}
-	return false, errors.New("neither YES nor NO")
+	return trial.Reply{Rubric: j.rubric, Text: answer}, errors.New("neither YES nor NO")
 }
 
 func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
@@ -194,22 +195,24 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 		class   harness.Class
 		outcome harness.Outcome
 		asked   int
+		said    string // the answers that are recorded
 	}{
-		"yes":             {[]string{"YES"}, harness.Valid, harness.Pass, 2},
-		"no":              {[]string{"NO"}, harness.Valid, harness.Fail, 2},
-		"both":            {[]string{"YES", "NO"}, harness.JudgeError, harness.Invalid, 2},
-		"garbage":         {[]string{"perhaps"}, harness.JudgeError, harness.Invalid, 3},
-		"late":            {[]string{"late"}, harness.JudgeError, harness.Invalid, 3},
-		"late, then yes":  {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 4},
-		"called off":      {[]string{"stopped"}, harness.Cancelled, harness.Invalid, 1},
-		"too late to say": {[]string{"late", "perhaps", "late", "YES"}, harness.JudgeError, harness.Invalid, 3},
+		"yes":              {[]string{"YES"}, harness.Valid, harness.Pass, 2, "YES YES"},
+		"no":               {[]string{"NO"}, harness.Valid, harness.Fail, 2, "NO NO"},
+		"both":             {[]string{"YES", "NO"}, harness.JudgeError, harness.Invalid, 2, "YES NO"},
+		"garbage":          {[]string{"perhaps"}, harness.JudgeError, harness.Invalid, 3, "error"},
+		"late":             {[]string{"late"}, harness.JudgeError, harness.Invalid, 3, "error"},
+		"late, then yes":   {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 4, "YES YES"},
+		"called off":       {[]string{"stopped"}, harness.Cancelled, harness.Invalid, 1, ""},
+		"too late to say":  {[]string{"late", "perhaps", "late", "YES"}, harness.JudgeError, harness.Invalid, 3, "error"},
+		"yes, then nobody": {[]string{"YES", "late"}, harness.JudgeError, harness.Invalid, 4, "YES error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			b := newBench(t)
-			j := &judge{answers: c.answers, stop: stop}
+			j := &judge{answers: c.answers, rubric: sha([]byte(b.o.Suite.Rubric)), stop: stop}
 			b.o.Judge = j
 			spec := b.spec("W1", "sonnet", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: proposal}}})
 			got, err := b.executor("W1").Run(ctx, spec)
@@ -227,6 +230,7 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 			if j.asked[0].Message != proposal || strings.Contains(j.asked[0].Text, proposal) {
 				t.Errorf("asked %+v", j.asked[0])
 			}
+			b.wantJudgement(got, j, c.said)
 			b.wantClean(got)
 		})
 	}

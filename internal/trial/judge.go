@@ -2,9 +2,12 @@ package trial
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,16 +43,26 @@ type CommandJudge struct {
 }
 
 // Judge runs the command once. Anything but YES or NO is an error.
-func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (bool, error) {
+func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (Reply, error) {
+	out := &answerWriter{}
+	err := j.run(ctx, out, JudgePrompt(j.Rubric, q))
+	r := Reply{Rubric: hexDigest([]byte(j.Rubric)), Text: out.text()}
+	if err == nil {
+		r.Yes, err = yesOrNo(r.Text)
+	}
+	return r, err
+}
+
+// run runs the command and waits for its end.
+func (j CommandJudge) run(ctx context.Context, out *answerWriter, prompt string) error {
 	limit := j.Limit
 	if limit == 0 {
 		limit = judgeLimit
 	}
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := &answerWriter{}
 	cmd := exec.CommandContext(timed, "sh", "-c", j.Command)
-	cmd.Stdin, cmd.Stdout = strings.NewReader(JudgePrompt(j.Rubric, q)), out
+	cmd.Stdin, cmd.Stdout = strings.NewReader(prompt), out
 	// What the command started goes down with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -57,15 +70,15 @@ func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (bool, e
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return false, fmt.Errorf("ask judge: %w", ctx.Err())
+		return fmt.Errorf("ask judge: %w", ctx.Err())
 	case timed.Err() != nil:
-		return false, fmt.Errorf("ask judge: no answer within %v", limit)
+		return fmt.Errorf("ask judge: no answer within %v", limit)
 	case out.full:
-		return false, errTalkative
+		return errTalkative
 	case err != nil:
-		return false, fmt.Errorf("ask judge: %w", err)
+		return fmt.Errorf("ask judge: %w", err)
 	}
-	return yesOrNo(out.text())
+	return nil
 }
 
 // CLIJudge asks the agent CLI itself, in a session without tools, hooks,
@@ -96,41 +109,43 @@ func NewCLIJudge(ctx context.Context, o Options) (*CLIJudge, error) {
 }
 
 // Judge runs the CLI once. Anything but an answer of YES or NO is an error.
-func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (yes bool, err error) {
+func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, err error) {
 	o := j.executor.o
 	box, err := sandbox.New(ctx, sandbox.Options{
 		Base: o.Sandboxes, Fixture: j.project, PluginName: "empty", Git: j.git, UID: o.UID, GID: o.GID,
 	})
 	if err != nil {
-		return false, fmt.Errorf("ask judge: %w", err)
+		return r, fmt.Errorf("ask judge: %w", err)
 	}
 	defer func() { err = errors.Join(err, box.Remove()) }()
+	rubric, err := o.layRubric(box)
+	if err != nil {
+		return r, fmt.Errorf("ask judge: %w", err)
+	}
 	tap := o.Gateway.Open(gateway.Session{})
 	defer tap.Close()
 	out := &answerWriter{}
-	exit, err := j.run(ctx, box, tap, out, JudgePrompt("", q))
+	exit, err := j.run(ctx, box, tap, out, rubric.file, JudgePrompt("", q))
+	r.Rubric, r.Text = rubric.digest, out.text()
 	switch {
 	case ctx.Err() != nil:
-		return false, fmt.Errorf("ask judge: %w", ctx.Err())
+		return r, fmt.Errorf("ask judge: %w", ctx.Err())
 	case err != nil:
-		return false, fmt.Errorf("ask judge: %w", err)
+		return r, fmt.Errorf("ask judge: %w", err)
 	case exit.Cause != "" || exit.LimitTime:
-		return false, fmt.Errorf("ask judge: no answer within %v", j.limit)
+		return r, fmt.Errorf("ask judge: no answer within %v", j.limit)
 	case exit.Survivors > 0:
-		return false, fmt.Errorf("ask judge: %d processes of it could not be ended", exit.Survivors)
+		return r, fmt.Errorf("ask judge: %d processes of it could not be ended", exit.Survivors)
 	}
-	return readAnswer(out.text())
+	r.Yes, err = readAnswer(r.Text)
+	return r, err
 }
 
 // run starts the CLI in the box's empty directory, which stands for the
 // project, and waits for its end.
-func (j *CLIJudge) run(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, out *answerWriter, prompt string) (agent.Exit, error) {
+func (j *CLIJudge) run(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, out *answerWriter, rubric, prompt string) (agent.Exit, error) {
 	o := j.executor.o
 	env, err := agent.Environ(o.Suite.Launch, j.executor.values(box, tap))
-	if err != nil {
-		return agent.Exit{}, err
-	}
-	rubric, err := o.layRubric(box)
 	if err != nil {
 		return agent.Exit{}, err
 	}
@@ -151,23 +166,27 @@ func (j *CLIJudge) run(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, 
 	return exit, errors.Join(err, release())
 }
 
+// laidRubric is the rubric where the judge reads it, and the sha256 of what was
+// written there.
+type laidRubric struct{ file, digest string }
+
 // layRubric writes the rubric where only the judge's user can read it. As an
 // argument every user of the machine would see it. The file must be a new one:
 // where there are no walls, a session of that user could have put a link there.
-func (o Options) layRubric(box *sandbox.Box) (string, error) {
-	name := filepath.Join(box.Tmp, "system.txt")
+func (o Options) layRubric(box *sandbox.Box) (laidRubric, error) {
+	name, sum := filepath.Join(box.Tmp, "system.txt"), sha256.New()
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("lay rubric: %w", err)
+		return laidRubric{}, fmt.Errorf("lay rubric: %w", err)
 	}
-	_, err = f.WriteString(o.Suite.Rubric)
+	_, err = io.WriteString(io.MultiWriter(f, sum), o.Suite.Rubric)
 	if err == nil && os.Geteuid() == 0 && o.UID != 0 {
 		err = f.Chown(o.UID, o.GID)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return "", fmt.Errorf("lay rubric: %w", err)
+		return laidRubric{}, fmt.Errorf("lay rubric: %w", err)
 	}
-	return name, nil
+	return laidRubric{name, hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
 // judgeArgs are the arguments of a judge, without the program's name: nothing

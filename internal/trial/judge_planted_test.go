@@ -28,7 +28,7 @@ func TestTheRubricIsWrittenToNoPlantedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		box := &sandbox.Box{Tmp: dir}
-		if got, err := o.layRubric(box); err != nil || got != at {
+		if got, err := o.layRubric(box); err != nil || got.file != at || got.digest != hexDigest([]byte(o.Suite.Rubric)) {
 			t.Fatalf("with nothing planted: got %q, %v, want %s", got, err, at)
 		}
 		if err := os.Remove(at); err != nil {

@@ -3,6 +3,7 @@ package trial_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"loopd/internal/agent"
@@ -38,9 +39,12 @@ func TestTheRubricIsNoArgument(t *testing.T) {
 			if walled {
 				w = walls(t, nobody())
 			}
-			j, _ := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, w)
-			yes, err := j.Judge(t.Context(), question())
-			wantAnswer(t, yes, err, "YES")
+			j, o := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, w)
+			r, err := j.Judge(t.Context(), question())
+			wantAnswer(t, r.Yes, err, "YES")
+			if want := sha([]byte(o.Suite.Rubric)); r.Rubric != want || !strings.Contains(r.Text, `"result":"YES"`) { // case F4
+				t.Errorf("got rubric %s and reply %q, want %s", r.Rubric, r.Text, want)
+			}
 		})
 	}
 }

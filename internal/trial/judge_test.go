@@ -115,8 +115,8 @@ func TestACommandJudges(t *testing.T) {
 				j.Limit = 200 * time.Millisecond
 			}
 			began := time.Now()
-			yes, err := j.Judge(t.Context(), question())
-			wantAnswer(t, yes, err, c.want)
+			r, err := j.Judge(t.Context(), question())
+			wantAnswer(t, r.Yes, err, c.want)
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -249,8 +249,8 @@ func TestTheCLIJudges(t *testing.T) {
 				w = walls(t, nobody())
 			}
 			j, o := cliJudge(t, c.api, cli, w)
-			yes, err := j.Judge(t.Context(), question())
-			wantAnswer(t, yes, err, c.want)
+			r, err := j.Judge(t.Context(), question())
+			wantAnswer(t, r.Yes, err, c.want)
 			wantJudgeRequest(t, c.api, o.Suite.Rubric)
 			if left, err := os.ReadDir(o.Sandboxes); err != nil || len(left) > 0 {
 				t.Errorf("sandboxes left: %v (%v)", left, err)

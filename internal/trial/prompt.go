@@ -15,9 +15,9 @@ const maxJudged = 20_000
 // cannot close.
 func JudgePrompt(rubric string, q unprompted.Question) string {
 	marker := "----- " + rand.Text() + " -----"
-	message := q.Message
-	if len(message) > maxJudged {
-		message = message[:maxJudged]
-	}
+	message := shown(q.Message)
 	return strings.Join([]string{rubric, "Question: " + q.Text, marker, message, marker, "Answer YES or NO.", ""}, "\n")
 }
+
+// shown is the part of a message that a judge sees.
+func shown(message string) string { return message[:min(len(message), maxJudged)] }

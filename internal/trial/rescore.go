@@ -124,7 +124,7 @@ func (r *Rescorer) check(ctx context.Context, sc harness.Scenario, k Kept, in un
 			j = &Judged{Question: digest, Why: "unanswered: nobody was asked what " + sc.ID + " asks now"}
 			if r.o.Judge != nil {
 				var err error
-				if j, err = askTwice(ctx, r.o.Judge, r.o.Suite.Rubric, *ev.Question); err != nil {
+				if j, _, err = askTwice(ctx, r.o.Judge, r.o.Suite.Rubric, *ev.Question); err != nil {
 					return err
 				}
 			}

@@ -39,7 +39,7 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, box *sandbox.
 	in := k.input(sc, e.o.Suite.Checker, a.transcript, st.tree, changes)
 	ev := unprompted.Evaluate(in)
 	if ev.Question != nil {
-		if k.Judged, err = e.ask(ctx, sc, *ev.Question); err != nil {
+		if k.Judged, err = e.ask(ctx, sc, *ev.Question, a.dir, t); err != nil {
 			return err
 		}
 		ev = settle(in, *k.Judged, t)
@@ -50,18 +50,25 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, box *sandbox.
 	return nil
 }
 
-// weigh asks the ladder, and whether the session read a sealed text. The result
-// stays invalid until the checker has spoken.
+// evidence climbs the ladder and asks last whether a tool showed the session
+// what it is judged by.
+func evidence(sealed []harness.HeldOut, t *transcript.Transcript, want transcript.Want, ext transcript.External) transcript.Judgement {
+	j := transcript.Validity(t, want, ext)
+	if j.Class != harness.Valid {
+		return j
+	}
+	if line := contaminated(sealed, t); line > 0 {
+		j.Class, j.Why = harness.Contaminated, fmt.Sprintf("a tool showed the session a sealed text (line %d)", line)
+	}
+	return j
+}
+
+// weigh says whether a session is evidence. The result stays invalid until the
+// checker has spoken.
 func weigh(sealed []harness.HeldOut, tr *transcript.Transcript, k Kept, t *harness.Trial) {
 	t.Result = invalidResult(t.Spec)
-	j := transcript.Validity(tr, k.Want, k.External)
+	j := evidence(sealed, tr, k.Want, k.External)
 	t.Class, t.Why, t.NoteVerified = j.Class, j.Why, j.NoteVerified
-	if t.Class != harness.Valid {
-		return
-	}
-	if line := contaminated(sealed, tr); line > 0 {
-		t.Class, t.Why = harness.Contaminated, fmt.Sprintf("a tool showed the session a sealed text (line %d)", line)
-	}
 }
 
 // settle evaluates with what came of asking the judge; where that is no answer,
@@ -73,50 +80,6 @@ func settle(in unprompted.Input, j Judged, t *harness.Trial) unprompted.Evaluati
 	}
 	in.Answer = j.Yes
 	return unprompted.Evaluate(in)
-}
-
-// judgeTries is how often a judge that gives no answer is asked; the session
-// itself is never run again for it.
-const judgeTries = 3
-
-// ask puts the checker's question to the suite's judge.
-func (e *Executor) ask(ctx context.Context, sc harness.Scenario, q unprompted.Question) (*Judged, error) {
-	if e.o.Judge == nil {
-		return nil, fmt.Errorf("scenario %s asks a question and there is no judge", sc.ID)
-	}
-	return askTwice(ctx, e.o.Judge, e.o.Suite.Rubric, q)
-}
-
-// askTwice puts a question to the judge twice; a judge that contradicts itself
-// has given no answer. The error is that of the context alone.
-func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Question) (*Judged, error) {
-	out := &Judged{Question: questionDigest(rubric, q)}
-	first, err := answer(ctx, judge, q)
-	second := first
-	if err == nil {
-		second, err = answer(ctx, judge, q)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err() // nobody's answer was waited for
-	case err != nil:
-		out.Why = err.Error()
-	case first != second:
-		out.Why = "asked twice, the judge said both YES and NO"
-	default:
-		out.Yes = &first
-	}
-	return out, nil
-}
-
-// answer asks the judge until it answers, within a bound.
-func answer(ctx context.Context, judge Judge, q unprompted.Question) (yes bool, err error) {
-	for range judgeTries {
-		if yes, err = judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
-			break
-		}
-	}
-	return yes, err
 }
 
 // want is what the ladder compares the session with.

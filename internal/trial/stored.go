@@ -68,11 +68,11 @@ func (s Stored) Score(ctx context.Context, suite harness.Suite, sc harness.Scena
 	if judge == nil {
 		return harness.JudgeError, "no file settles it and there is no judge", invalid
 	}
-	yes, err := judge.Judge(ctx, *ev.Question)
+	reply, err := judge.Judge(ctx, *ev.Question)
 	if err != nil {
 		return harness.JudgeError, err.Error(), invalid
 	}
-	in.Answer = &yes
+	in.Answer = &reply.Yes
 	return harness.Valid, "", unprompted.Evaluate(in).Result
 }
 
@@ -110,4 +110,18 @@ func LayOut(ctx context.Context, s harness.Suite, sc harness.Scenario, graphs ma
 		return fmt.Errorf("lay out sandbox: %w", err)
 	}
 	return nil
+}
+
+// ReadJudged returns the message of a kept attempt as its judge was shown it. A
+// transcript or question that gives another is an error.
+func ReadJudged(ctx context.Context, dir string, sc harness.Scenario, j harness.Judgement) (string, error) {
+	run, err := ReadStored(ctx, dir, harness.Tree{})
+	if err != nil {
+		return "", err
+	}
+	message := shown(run.Transcript.FinalText())
+	if hexDigest([]byte(message)) != j.Message || hexDigest([]byte(sc.Judge)) != j.Question {
+		return "", fmt.Errorf("read run %s: not the question and the message that were judged", dir)
+	}
+	return message, nil
 }

@@ -34,9 +34,10 @@ type Wording struct {
 	Descriptions []string
 }
 
-// Judge answers the question a checker was left with.
+// Judge answers the question a checker was left with. Anything but YES or NO is
+// an error.
 type Judge interface {
-	Judge(ctx context.Context, q unprompted.Question) (bool, error)
+	Judge(ctx context.Context, q unprompted.Question) (Reply, error)
 }
 
 // Rig plants faults and names the simulated model's sessions. Only rehearsals

@@ -1,0 +1,117 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"loopd/harness"
+	"loopd/harness/unprompted"
+	"loopd/internal/atomicfile"
+)
+
+// Reply is what one call of a judge came to. A call that failed may have one
+// too: what was sent and what came back.
+type Reply struct {
+	Yes    bool
+	Rubric string // sha256 of the rubric as it was sent, hex; empty when it was not
+	Text   string // what the judge printed, as it came
+}
+
+// JudgeFile keeps the raw replies of a judge beside the other files of an
+// attempt.
+const JudgeFile = "judge.json"
+
+// judgeTries is how often a judge that gives no answer is asked; the session
+// itself is never run again for it.
+const judgeTries = 3
+
+// judged is the content of JudgeFile.
+type judged struct {
+	harness.Judgement
+	Replies []judgeReply `json:"replies"` // one a call
+}
+
+type judgeReply struct {
+	Text  string `json:"text"`
+	Error string `json:"error,omitempty"`
+}
+
+// ask puts the checker's question to the suite's judge and keeps what it said.
+func (e *Executor) ask(ctx context.Context, sc harness.Scenario, q unprompted.Question, dir string, t *harness.Trial) (*Judged, error) {
+	if e.o.Judge == nil {
+		return nil, fmt.Errorf("scenario %s asks a question and there is no judge", sc.ID)
+	}
+	out, said, err := askTwice(ctx, e.o.Judge, e.o.Suite.Rubric, q)
+	if err != nil {
+		return nil, err
+	}
+	t.Judgement = &said.Judgement
+	return out, e.keepJudgement(dir, said)
+}
+
+// askTwice puts a question to the judge twice; a judge that contradicts itself
+// has given no answer. The error is that of the context alone.
+func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Question) (*Judged, judged, error) {
+	out := &Judged{Question: questionDigest(rubric, q)}
+	j := judged{Judgement: harness.Judgement{Question: hexDigest([]byte(q.Text)), Message: hexDigest([]byte(shown(q.Message)))}}
+	first, err := j.answer(ctx, judge, q)
+	second := first
+	if err == nil {
+		second, err = j.answer(ctx, judge, q)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, j, ctx.Err() // nobody's answer was waited for
+	case err != nil:
+		out.Why = err.Error()
+	case first != second:
+		out.Why = "asked twice, the judge said both YES and NO"
+	default:
+		out.Yes = &first
+	}
+	return out, j, nil
+}
+
+// answer asks the judge until it answers, within a bound, and notes each call.
+func (j *judged) answer(ctx context.Context, judge Judge, q unprompted.Question) (yes bool, err error) {
+	for range judgeTries {
+		var r Reply
+		r, err = judge.Judge(ctx, q)
+		j.note(r, err)
+		if err == nil {
+			j.Answers = append(j.Answers, harness.AnswerOf(r.Yes))
+			return r.Yes, nil
+		}
+		if ctx.Err() != nil {
+			return false, err
+		}
+	}
+	j.Answers = append(j.Answers, harness.AnswerError)
+	return false, err
+}
+
+func (j *judged) note(r Reply, err error) {
+	j.Calls++
+	if r.Rubric != "" {
+		j.Rubric = r.Rubric
+	}
+	said := judgeReply{Text: r.Text}
+	if err != nil {
+		said.Error = err.Error()
+	}
+	j.Replies = append(j.Replies, said)
+}
+
+// keepJudgement writes what the judge said, without secrets.
+func (e *Executor) keepJudgement(dir string, j judged) error {
+	for i := range j.Replies {
+		j.Replies[i].Text = string(e.o.Redactor.Bytes([]byte(j.Replies[i].Text)))
+	}
+	data, err := json.MarshalIndent(j, "", "  ")
+	if err != nil {
+		return fmt.Errorf("keep judgement: %w", err)
+	}
+	return atomicfile.WriteFile(filepath.Join(dir, JudgeFile), append(data, '\n'), 0o600)
+}
