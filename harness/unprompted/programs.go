@@ -16,7 +16,7 @@ var readers = strings.Fields(`cat tac head tail less more bat batcat nl ls dir t
 var searchers = strings.Fields(`grep egrep fgrep rg ag ack zgrep`)
 
 // listers look at the working directory when no path is given.
-var listers = strings.Fields(`ls dir tree find rg ag ack`)
+var listers = strings.Fields(`ls dir tree rg ag ack`)
 
 var interpreters = strings.Fields(`sh bash dash zsh ksh ash`)
 
@@ -256,9 +256,8 @@ func (sh *shell) git(args []string) {
 		sh.read(sub, args[1:])
 	case "show", "cat-file":
 		for _, a := range operands(args[1:]) {
-			if _, file, ok := strings.Cut(a, ":"); ok {
-				sh.sub().touchFromRoot(file)
-			}
+			_, file, _ := strings.Cut(a, ":")
+			sh.sub().touchFromRoot(file)
 		}
 	}
 }

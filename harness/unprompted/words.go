@@ -42,9 +42,6 @@ func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
 // blank overwrites the quoted runs with a mark that ends a sentence.
 func blank(text string, sources []harness.HeldOut) string {
 	for _, src := range sources {
-		if src.IsZero() {
-			continue
-		}
 		spans := src.Overlap(text, quotedRun)
 		for i := len(spans) - 1; i >= 0; i-- {
 			text = text[:spans[i].Start] + "\n\n" + text[spans[i].End:]
