@@ -25,8 +25,10 @@ func TestEmptySession(t *testing.T) {
 	if tr.FinalText() != "" || tr.CostUSD() != nil || tr.Usage() != (harness.Usage{}) {
 		t.Errorf("got text %q, cost %v, usage %+v", tr.FinalText(), tr.CostUSD(), tr.Usage())
 	}
-	if _, ok := parse(t, good(t)).Init(); !ok {
-		t.Error("the good session has no init")
+	tr = parse(t, good(t))
+	_, begun := tr.Init()
+	if _, ended := tr.Last(); !begun || !ended {
+		t.Errorf("the good session began %v and ended %v", begun, ended)
 	}
 }
 

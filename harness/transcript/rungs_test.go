@@ -60,6 +60,7 @@ func TestRefusedByOneRule(t *testing.T) {
 		{name: "envelope the CLI drops, without pins", class: harness.HookNotDelivered, edit: envelope(`{"additionalContext":"x"}`), want: func(w *Want) { w.Pinned, w.NoteText = false, "" }},
 		{name: "blank plain text", class: harness.HookNotDelivered, edit: envelope(" \n"), want: func(w *Want) { w.Envelope, w.NoteText = harness.EnvelopeText, "" }},
 		{name: "killed before a word", class: harness.Startup, edit: whole(""), ext: func(e *External) { e.Killed, e.ExitCode = true, 137 }},
+		{name: "cause that is none, and no result", class: harness.NoResult, edit: dropLines(`"type":"result"`), ext: func(e *External) { e.Cause = harness.Valid }},
 		{name: "background work killed", class: harness.BackgroundKilled, edit: replace(`"status":"completed"`, `"status":"killed"`)},
 		{name: "background work without an id", class: harness.BackgroundKilled, edit: replace(`"task_id":"job-1","status":"completed"`, `"status":"stopped"`)},
 	} {
@@ -92,6 +93,27 @@ func TestLimitTimeAsksEachRungOfTheStart(t *testing.T) {
 				t.Errorf("got %s (%s), want %s", j.Class, j.Why, d.class)
 			}
 		})
+	}
+}
+
+// A note is verified where the wanted one was delivered, and nowhere else.
+func TestNoteVerified(t *testing.T) {
+	for _, c := range []struct {
+		damage
+		want bool
+	}{
+		{damage{name: "delivered"}, true},
+		{damage{name: "delivered, and another rung fails", edit: replace("9.8.7", "9.8.8")}, true},
+		{damage{name: "not delivered", edit: dropLines(`"hook_response"`)}, false},
+		{damage{name: "another note", edit: envelope(context("x"))}, false},
+		{damage{name: "silent by order", edit: envelope(""), want: func(w *Want) { w.Silent = true }}, false},
+		{damage{name: "no note in the wording", want: func(w *Want) { w.Note = harness.NoteNone }}, false},
+		{damage{name: "no text to compare", want: func(w *Want) { w.NoteText = " " }}, false},
+	} {
+		tr, w, e := c.apply(t)
+		if got := Validity(tr, w, e).NoteVerified; got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"loopd/harness/transcript"
 )
 
-var proposal = regexp.MustCompile(`(?i)\b(shall|should|could|want me to|would you like|happy to|worth|suggest\w*|propos\w+|recommend\w*)\b.{0,90}\b(record\w*|document\w*|capture\w*|write (it|this|that) (down|up)|adr)\b`)
+var proposal = regexp.MustCompile(`(?i)\b(shall|should|could|want me to|would you like|happy to|worth|suggest\w*|propos\w+|recommend\w*)\b.{0,90}\b(record\w*|document\w*|captur\w*|write (it|this|that) (down|up)|adr)\b`)
 
 // actKind is what an assertion of checker.yaml can name.
 type actKind string

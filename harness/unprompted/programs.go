@@ -44,9 +44,7 @@ func (sh *shell) run(argv []string, stdin string) {
 	case slices.Contains(interpreters, name):
 		sh.interpret(args, stdin)
 	case slices.Contains(languages, name):
-		if files := skip(args, "-e", "-c", "-m", "-I", "-r"); len(files) > 0 {
-			sh.program(files[0])
-		}
+		sh.scriptFile(args)
 	case name == "eval":
 		sh.script(strings.Join(args, " "))
 	case name == "cd" || name == "pushd":
@@ -155,6 +153,20 @@ func (sh *shell) interpret(args []string, stdin string) {
 		return
 	}
 	sh.sub().script(stdin)
+}
+
+// scriptFile notes the file a language's interpreter runs. Where an option gives
+// it the text or a module instead, what follows are arguments.
+func (sh *shell) scriptFile(args []string) {
+	files := skip(args, "-I", "-r")
+	for _, option := range args[:len(args)-len(files)] {
+		if strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.ContainsAny(option[len(option)-1:], "cemp") {
+			return
+		}
+	}
+	if len(files) > 0 {
+		sh.program(files[0])
+	}
 }
 
 // read takes every operand of a reading program as touched, and the working

@@ -50,10 +50,11 @@ func blank(text string, sources []harness.HeldOut) string {
 	return text
 }
 
-// folding makes the many dashes and spaces one and drops what cannot be seen.
+// folding makes the many dashes one and drops what cannot be seen. Wide and
+// small forms and the many spaces are left to the normal form.
 var folding = strings.NewReplacer(
-	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-", "\uff0d", "-",
-	"\ufe58", "-", "\ufe63", "-", "\u00a0", " ", "\u202f", " ", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
+	"\u2010", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-",
+	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
 	"\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`,
 )
 
