@@ -29,12 +29,13 @@ var mutated = []string{"harness/transcript", "harness/unprompted"}
 
 const (
 	// everyday is how many mutants of each package the everyday test runs.
-	everyday = 120
+	everyday = 100
 	// slow are the tests that a mutant is not shown, for they take long.
 	slow = "TestLongLineIsReadWhole"
-	// wall is the memory in kilobytes a mutant may take: an endless loop that
-	// appends must not take the machine's.
-	wall = "3000000"
+	// bounds are a mutant's processor time in seconds, which unlike a clock is
+	// the same on a busy machine, and its memory in kilobytes: an endless loop
+	// ends by the one, and one that appends by the other.
+	bounds = "ulimit -t 6; ulimit -v 3000000 2>/dev/null"
 )
 
 // build is a package's test binary with all its mutants.
@@ -234,8 +235,8 @@ func (b build) run(t *testing.T, ids []int) map[int]bool {
 // test runs the quick tests with one mutant. The seed of drawn cases is fixed:
 // whether a mutant is killed must not be a matter of luck.
 func (b build) test(ctx context.Context, id int) error {
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `ulimit -v `+wall+` 2>/dev/null; exec "$0" "$@"`, b.binary,
-		"-test.run=^Test", "-test.skip="+slow, "-test.failfast", "-test.timeout=10s",
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", bounds+`; exec "$0" "$@"`, b.binary,
+		"-test.run=^Test", "-test.skip="+slow, "-test.failfast", "-test.timeout=5m",
 		"-rapid.seed=1", "-rapid.checks=20", "-rapid.nofailfile", "-rapid.shrinktime=0s")
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("LOOPD_MUTANT=%d", id))
