@@ -190,7 +190,7 @@ func fileArguments(c transcript.Call) []string {
 
 // joinGlob puts a glob below the directory it is looked for in.
 func joinGlob(dir, glob string) string {
-	if glob == "" || dir == "" || path.IsAbs(glob) {
+	if glob == "" || path.IsAbs(glob) {
 		return glob
 	}
 	return path.Join(dir, glob)

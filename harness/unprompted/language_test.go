@@ -89,6 +89,7 @@ func TestWhatOpensANumber(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
+		"ADRs 9999": "9999", "ADR_9999": "9999", "ADR--9999": "9999", "ADR  9999": "9999",
 		"/0003-x": "0003", "ADR_0003": "0003", "ADR:0003": "0003", "ADR - 0003": "0003", "ADRs 0003": "0003", "ADR#0003": "0003", "ADR0003": "0003",
 		"ADR3": "0003", "ADR-3": "0003", "ADR\t3": "0003", "ADR #\t0003": "0003", "ADR-3rd": "", "ADR-00031": "", "ADR_3": "", "ADR--3": "",
 	} {

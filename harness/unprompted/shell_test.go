@@ -236,6 +236,12 @@ func TestReadings(t *testing.T) {
 		{`ruby --enable=jit bin/adr-find`, `ruby adr-find`},
 		{`perl -w bin/adr-find`, `perl adr-find`},
 		{`perl -I libe bin/adr-find`, `perl adr-find`},
+		{`D+=docs/adr; cat "$D/x"`, `cat`},
+		{`D=(a); cat "${D}docs/adr/x"`, `cat`},
+		{`node --trace bin/adr-find`, `node adr-find`},
+		{`bash --norc 'bin/a b'`, `bash a b`},
+		{strings.Repeat("nohup ", maxDepth-2) + "adr-list", `adr-list`},
+		{strings.Repeat("nohup ", maxDepth) + "adr-list", ``},
 		{"cat <<docs/adr\nx\ndocs/adr", `cat`},
 		{"cat <<X\n$(echo $(adr-find))\nX", `adr-find echo cat`},
 		{"cat docs/adr/x\n((", ``},
@@ -244,6 +250,14 @@ func TestReadings(t *testing.T) {
 		{"f() { adr-list; }; f; f", `adr-list adr-list`},
 	} {
 		r.hold(t)
+	}
+}
+
+func TestBracesAreBounded(t *testing.T) {
+	for command, want := range map[string]int{"cat x{1..60}": 60, "cat x{1..70}": maxBraces, "cat {a,b}{1..40}": maxBraces} {
+		if got := len(readShell(command, project, project).paths); got != want {
+			t.Errorf("%s: got %d paths, want %d", command, got, want)
+		}
 	}
 }
 
