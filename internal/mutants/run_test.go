@@ -57,16 +57,18 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 				ids = b.sample(len(b.mutants), nil)
 			}
 			alive := b.run(t, ids)
-			b.compare(t, ids, alive, listed)
+			for _, complaint := range b.compare(ids, alive, listed) {
+				t.Error(complaint)
+			}
 			t.Logf("%s: %d mutants, %d run, %d killed, %d survivors, kill rate %.1f %%", dir, len(b.mutants), len(ids),
 				len(ids)-len(alive), len(alive), 100*float64(len(ids)-len(alive))/float64(len(ids)))
 		})
 	}
 }
 
-// compare holds the survivors against the list.
-func (b build) compare(t *testing.T, ids []int, alive map[int]bool, listed map[string]string) {
-	t.Helper()
+// compare holds the survivors against the list, one complaint each.
+func (b build) compare(ids []int, alive map[int]bool, listed map[string]string) []string {
+	var out []string
 	known := make(map[string]bool)
 	for _, m := range b.mutants {
 		known[m.String()] = true
@@ -75,14 +77,40 @@ func (b build) compare(t *testing.T, ids []int, alive map[int]bool, listed map[s
 		name := b.mutants[id-1].String()
 		switch _, excused := listed[name]; {
 		case alive[id] && !excused:
-			t.Errorf("no test fails with this rule changed (add a case, or list it with a reason):\n%s", name)
+			out = append(out, "no test fails with this rule changed (add a case, or list it with a reason):\n"+name)
 		case !alive[id] && excused:
-			t.Errorf("listed as a survivor and killed (take it off the list):\n%s", name)
+			out = append(out, "listed as a survivor and killed (take it off the list):\n"+name)
 		}
 	}
 	for name := range listed {
 		if filepath.Dir(strings.Split(name, "\t")[0]) == b.name && !known[name] {
-			t.Errorf("listed as a survivor and no mutant (the rule has changed):\n%s", name)
+			out = append(out, "listed as a survivor and no mutant (the rule has changed):\n"+name)
+		}
+	}
+	return out
+}
+
+// Every way in which the list and the survivors can differ is a complaint.
+func TestCompare(t *testing.T) {
+	b := build{name: "p", mutants: []mutant{{file: "p/a.go", expr: "a"}, {file: "p/a.go", expr: "b"}, {file: "p/a.go", expr: "b", again: 2}}}
+	first, second := b.mutants[0].String(), b.mutants[1].String()
+	for _, c := range []struct {
+		name   string
+		alive  map[int]bool
+		listed map[string]string
+		want   string
+	}{
+		{"all killed", nil, nil, ""},
+		{"survivor with a reason", map[int]bool{1: true}, map[string]string{first: "why"}, ""},
+		{"another package's entry", nil, map[string]string{"q/a.go\tf\tx\ttrue": "why"}, ""},
+		{"survivor without one", map[int]bool{1: true}, nil, "no test fails"},
+		{"another's reason", map[int]bool{1: true, 2: true}, map[string]string{first: "why"}, "no test fails"},
+		{"killed and listed", map[int]bool{1: true}, map[string]string{first: "why", second: "why"}, "and killed"},
+		{"no such mutant", nil, map[string]string{"p/a.go\tf\tx\ttrue": "why"}, "no mutant"},
+	} {
+		got := strings.Join(b.compare([]int{1, 2}, c.alive, c.listed), "\n")
+		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }
