@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test check simulate-full rehearse-full bench fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test check simulate-full rehearse-full mutate-full bench fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,10 @@ rehearse-full: build ## ten rehearsals under the profiles fast and strict (about
 	@echo "== rehearse ten nights, fast, then strict"
 	@./bin/loopd rehearse --seeds 1-10
 	@./bin/loopd rehearse --seeds 1-10 --profile strict
+
+mutate-full: ## switch off every rule of the harness in turn and want a test to fail (about 3 minutes; go test runs a sample)
+	@echo "== mutate every rule"
+	@LOOPD_MUTATE=full go test -count=1 -timeout 30m -v -run TestEveryRuleIsNeeded ./internal/mutants
 
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
 	@go test -run '^$$' -bench . -benchmem ./...

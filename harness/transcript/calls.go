@@ -89,7 +89,7 @@ func (t *Transcript) Last() (Result, bool) {
 // FinalText returns the message the session ended with: the last result's
 // text, or the main agent's last text when the result has none.
 func (t *Transcript) FinalText() string {
-	if r, ok := t.Last(); ok && r.HasText && !r.IsError {
+	if r, _ := t.Last(); r.HasText && !r.IsError {
 		return r.Text
 	}
 	if texts := t.MainText(); len(texts) > 0 {
@@ -110,10 +110,7 @@ func (t *Transcript) Init() (Init, bool) {
 // is cumulative. It is zero when no result came: per-line usage repeats and
 // must not be added up.
 func (t *Transcript) Usage() harness.Usage {
-	r, ok := t.Last()
-	if !ok {
-		return harness.Usage{}
-	}
+	r, _ := t.Last()
 	if len(r.Models) == 0 {
 		return harness.Usage{Input: r.Usage.Input, Output: r.Usage.Output, CacheRead: r.Usage.CacheRead, CacheWrite: r.Usage.CacheWrite}
 	}

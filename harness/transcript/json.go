@@ -27,8 +27,6 @@ type object []member
 // occurrence by comparing is cheaper than a map.
 const duplicateScan = 48
 
-func (v value) isNull() bool { return len(v) == 0 || v[0] == 'n' }
-
 func (v value) isArray() bool { return len(v) > 0 && v[0] == '[' }
 
 func (v value) isString() bool { return len(v) > 0 && v[0] == '"' }
@@ -67,9 +65,7 @@ var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n
 
 func (v value) unusualText() string {
 	var s string
-	if err := json.Unmarshal(v, &s); err != nil {
-		return ""
-	}
+	_ = json.Unmarshal(v, &s) // a string of a line that has been checked
 	return s
 }
 
@@ -82,16 +78,13 @@ func (v value) is(s string) bool {
 func (v value) truth() bool { return len(v) > 0 && v[0] == 't' }
 
 func (v value) number() (float64, bool) {
-	if len(v) == 0 {
-		return 0, false
-	}
 	f, err := strconv.ParseFloat(string(v), 64)
 	return f, err == nil
 }
 
 func (v value) int() int {
-	f, ok := v.number()
-	if !ok || f < -1<<53 || f > 1<<53 {
+	f, _ := v.number()
+	if f < -1<<53 || f > 1<<53 {
 		return 0
 	}
 	return int(f)
@@ -209,7 +202,7 @@ func valueEnd(b []byte, i int) int {
 			}
 		}
 	default:
-		for i < len(b) && !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(b[i])) {
+		for !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(b[i])) {
 			i++
 		}
 		return i

@@ -95,20 +95,19 @@ func noteExposed(_ *Transcript, _ Want, ext External) verdict {
 // whole.
 func noteVerified(t *Transcript, w Want) bool {
 	want := strings.TrimSpace(w.NoteText)
-	if want == "" || w.Silent || w.Note == harness.NoteNone || noteDelivered(t, w, External{}).class != "" {
+	if want == "" || w.Silent || w.Note == harness.NoteNone {
 		return false
 	}
-	text, _ := noteText(startHooks(t)[0].Output, w)
-	return w.isNote(text)
+	return noteDelivered(t, w, External{}).class == ""
 }
 
 // isNote reports whether a delivered text is the wanted one. A hook may put
 // words of its own around a file's; of a computed note every word is the hook's
-// own, so that it is compared whole. Nothing is no expectation there.
+// own, so that it is compared whole.
 func (w Want) isNote(text string) bool {
 	wanted := strings.TrimSpace(w.NoteText)
 	if w.Note == harness.NoteComputed {
-		return wanted != "" && strings.TrimSpace(text) == wanted
+		return strings.TrimSpace(text) == wanted
 	}
 	return strings.Contains(text, wanted)
 }

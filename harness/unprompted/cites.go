@@ -166,7 +166,7 @@ func (s *session) cited(want harness.Cites) finding {
 // seenNotCited points at where the session saw the record without naming it.
 func (s *session) seenNotCited(id string) []harness.Evidence {
 	for _, b := range s.Transcript.Blocks {
-		own := b.Kind == transcript.Text && b.Parent == "" || b.Kind == transcript.ToolUse || b.Kind == transcript.Injected
+		own := b.Kind == transcript.Text && b.Parent == "" || b.Kind == transcript.Injected
 		if !own && strings.Contains(b.Text, id) {
 			return []harness.Evidence{{Line: b.Line, Block: b.ID, What: "seen, not cited: " + id}}
 		}

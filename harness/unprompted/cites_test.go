@@ -104,6 +104,8 @@ func TestLiveOrSuperseded(t *testing.T) { // req 61
 		"0001/0003":                                                    "0001 0003",
 		"I replaced the price. ADR-0001 asks for it.":                  "0001",
 		"0003 was superseded by 0001":                                  "-0003 0001",
+		"The flat fare was retired in favour of 0003.":                 "0003",
+		"The flat fare was retired in favor of 0003.":                  "0003",
 		"- 0001\n- 0003 (superseded)":                                  "0001 -0003",
 	} {
 		if got := strings.Join(found(t, text), " "); got != want {

@@ -90,10 +90,9 @@ func Evaluate(in Input) Evaluation {
 
 func newSession(in Input) *session {
 	s := &session{Input: in, calls: in.Transcript.ToolUses()}
-	if init, ok := in.Transcript.Init(); ok {
-		s.Project = cmp.Or(s.Project, init.CWD)
-	}
-	if last, ok := in.Transcript.Last(); ok && last.Subtype == "error_max_turns" {
+	init, _ := in.Transcript.Init()
+	s.Project = cmp.Or(s.Project, init.CWD)
+	if last, _ := in.Transcript.Last(); last.Subtype == "error_max_turns" {
 		s.LimitTurns = true
 	}
 	s.observe()

@@ -37,7 +37,8 @@ func braces(w *syntax.Word) int {
 	return n
 }
 
-// value reads a word with its quotes removed, running what it substitutes.
+// value reads a word with its quotes removed, running what it substitutes. An
+// assignment of nothing has no word.
 func (sh *shell) value(w *syntax.Word) string {
 	if w == nil {
 		return ""
@@ -76,9 +77,6 @@ func (sh *shell) part(b *strings.Builder, p syntax.WordPart, quoted bool) {
 
 // unescape removes the backslashes a shell removes.
 func unescape(s string, quoted bool) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) && (!quoted || strings.IndexByte("$`\"\\\n", s[i+1]) >= 0) {

@@ -13,7 +13,7 @@ import (
 // ("0001 (obsolete)").
 var (
 	deadWord = regexp.MustCompile(`(?i)\b(supersed(?:e|es|ed|ing)|replac(?:e|es|ed|ing)|overrid(?:es|den|ing)|overrul(?:es|ed|ing)|obsolet(?:e|es|ed)|outdated|deprecated|retired|withdrawn|revoked|historical|no longer)\b`)
-	passive  = regexp.MustCompile(`(?i)^\W{0,4}(by|with|in fav|since)\b`)
+	passive  = regexp.MustCompile(`(?i)^\W{0,4}(by|with|in favou?r|since)\b`)
 	pronoun  = regexp.MustCompile(`(?i)^\s+(it|that|this|them|the (old|older|earlier|former|previous)( \w+)?)\b`)
 	negated  = regexp.MustCompile(`(?i)(\bnot|\bnever|n't)( \w+)?\s+$`)
 	joined   = regexp.MustCompile(`(?i)^[\s,/&*_` + "`" + `]*(and|or|und|through|to)?[\s,/&*_` + "`" + `]*$`)

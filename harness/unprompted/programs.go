@@ -16,7 +16,7 @@ var readers = strings.Fields(`cat tac head tail less more bat batcat nl ls dir t
 var searchers = strings.Fields(`grep egrep fgrep rg ag ack zgrep`)
 
 // listers look at the working directory when no path is given.
-var listers = strings.Fields(`ls dir tree find rg ag ack`)
+var listers = strings.Fields(`ls dir tree rg ag ack`)
 
 var interpreters = strings.Fields(`sh bash dash zsh ksh ash`)
 
@@ -44,9 +44,7 @@ func (sh *shell) run(argv []string, stdin string) {
 	case slices.Contains(interpreters, name):
 		sh.interpret(args, stdin)
 	case slices.Contains(languages, name):
-		if files := skip(args, "-e", "-c", "-m", "-I", "-r"); len(files) > 0 {
-			sh.program(files[0])
-		}
+		sh.scriptFile(args)
 	case name == "eval":
 		sh.script(strings.Join(args, " "))
 	case name == "cd" || name == "pushd":
@@ -157,6 +155,20 @@ func (sh *shell) interpret(args []string, stdin string) {
 	sh.sub().script(stdin)
 }
 
+// scriptFile notes the file a language's interpreter runs. Where an option gives
+// it the text or a module instead, what follows are arguments.
+func (sh *shell) scriptFile(args []string) {
+	files := skip(args, "-I", "-r")
+	for _, option := range args[:len(args)-len(files)] {
+		if strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.ContainsAny(option[len(option)-1:], "cemp") {
+			return
+		}
+	}
+	if len(files) > 0 {
+		sh.program(files[0])
+	}
+}
+
 // read takes every operand of a reading program as touched, and the working
 // directory when a lister is given none.
 func (sh *shell) read(name string, args []string) {
@@ -256,9 +268,8 @@ func (sh *shell) git(args []string) {
 		sh.read(sub, args[1:])
 	case "show", "cat-file":
 		for _, a := range operands(args[1:]) {
-			if _, file, ok := strings.Cut(a, ":"); ok {
-				sh.sub().touchFromRoot(file)
-			}
+			_, file, _ := strings.Cut(a, ":")
+			sh.sub().touchFromRoot(file)
 		}
 	}
 }

@@ -172,10 +172,7 @@ func (sh *shell) assign(args []*syntax.Assign) {
 		if a.Name == nil || a.Naked {
 			continue
 		}
-		value := ""
-		if a.Value != nil {
-			value = sh.value(a.Value)
-		}
+		value := sh.value(a.Value)
 		if a.Append || a.Index != nil || a.Array != nil {
 			value = unknown
 		}

@@ -42,9 +42,6 @@ func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
 // blank overwrites the quoted runs with a mark that ends a sentence.
 func blank(text string, sources []harness.HeldOut) string {
 	for _, src := range sources {
-		if src.IsZero() {
-			continue
-		}
 		spans := src.Overlap(text, quotedRun)
 		for i := len(spans) - 1; i >= 0; i-- {
 			text = text[:spans[i].Start] + "\n\n" + text[spans[i].End:]
@@ -53,10 +50,11 @@ func blank(text string, sources []harness.HeldOut) string {
 	return text
 }
 
-// folding makes the many dashes and spaces one and drops what cannot be seen.
+// folding makes the many dashes one and drops what cannot be seen. Wide and
+// small forms and the many spaces are left to the normal form.
 var folding = strings.NewReplacer(
-	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-", "\uff0d", "-",
-	"\ufe58", "-", "\ufe63", "-", "\u00a0", " ", "\u202f", " ", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
+	"\u2010", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-",
+	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
 	"\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`,
 )
 

@@ -1,0 +1,361 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// mutated are the packages whose rules are taken away one by one.
+var mutated = []string{"harness/transcript", "harness/unprompted"}
+
+const (
+	// everyday is how many mutants of each package the everyday test runs.
+	everyday = 100
+	// slow are the tests that a mutant is not shown, for they take long.
+	slow = "TestLongLineIsReadWhole"
+	// bounds are a mutant's processor time in seconds, which unlike a clock is
+	// the same on a busy machine, and its memory in kilobytes: an endless loop
+	// ends by the one, and one that appends by the other.
+	bounds = "ulimit -t 6; ulimit -v 3000000 2>/dev/null"
+)
+
+// build is a package's test binary with all its mutants.
+type build struct {
+	name    string // of the package's folder, from the root of the module
+	dir     string // the same from here
+	binary  string
+	mutants []mutant
+	digest  [sha256.Size]byte // of the sources
+}
+
+func TestEveryRuleIsNeeded(t *testing.T) {
+	listed := readSurvivors(t)
+	for _, dir := range mutated {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			b := newBuild(t, dir)
+			ids := b.sample(everyday, listed)
+			if os.Getenv("LOOPD_MUTATE") == "full" {
+				ids = b.sample(len(b.mutants), nil)
+			}
+			alive := b.run(t, ids)
+			for _, complaint := range b.compare(ids, alive, listed) {
+				t.Error(complaint)
+			}
+			t.Logf("%s: %d mutants, %d run, %d killed, %d survivors, kill rate %.1f %%", dir, len(b.mutants), len(ids),
+				len(ids)-len(alive), len(alive), 100*float64(len(ids)-len(alive))/float64(len(ids)))
+		})
+	}
+}
+
+// compare holds the survivors against the list, one complaint each.
+func (b build) compare(ids []int, alive map[int]bool, listed map[string]string) []string {
+	var out []string
+	known := make(map[string]bool)
+	for _, m := range b.mutants {
+		known[m.String()] = true
+	}
+	for _, id := range ids {
+		name := b.mutants[id-1].String()
+		switch _, excused := listed[name]; {
+		case alive[id] && !excused:
+			out = append(out, "no test fails with this rule changed (add a case, or list it with a reason):\n"+name)
+		case !alive[id] && excused:
+			out = append(out, "listed as a survivor and killed (take it off the list):\n"+name)
+		}
+	}
+	for name := range listed {
+		if filepath.Dir(strings.Split(name, "\t")[0]) == b.name && !known[name] {
+			out = append(out, "listed as a survivor and no mutant (the rule has changed):\n"+name)
+		}
+	}
+	return out
+}
+
+// Every way in which the list and the survivors can differ is a complaint.
+func TestCompare(t *testing.T) {
+	b := build{name: "p", mutants: []mutant{{file: "p/a.go", expr: "a"}, {file: "p/a.go", expr: "b"}, {file: "p/a.go", expr: "b", again: 2}}}
+	first, second := b.mutants[0].String(), b.mutants[1].String()
+	for _, c := range []struct {
+		name   string
+		alive  map[int]bool
+		listed map[string]string
+		want   string
+	}{
+		{"all killed", nil, nil, ""},
+		{"survivor with a reason", map[int]bool{1: true}, map[string]string{first: "why"}, ""},
+		{"another package's entry", nil, map[string]string{"q/a.go\tf\tx\ttrue": "why"}, ""},
+		{"survivor without one", map[int]bool{1: true}, nil, "no test fails"},
+		{"another's reason", map[int]bool{1: true, 2: true}, map[string]string{first: "why"}, "no test fails"},
+		{"killed and listed", map[int]bool{1: true}, map[string]string{first: "why", second: "why"}, "and killed"},
+		{"no such mutant", nil, map[string]string{"p/a.go\tf\tx\ttrue": "why"}, "no mutant"},
+	} {
+		got := strings.Join(b.compare([]int{1, 2}, c.alive, c.listed), "\n")
+		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// sample chooses ids at even distances, and all that are listed. Where it
+// begins follows from the sources, so that in time every mutant has its turn.
+func (b build) sample(n int, listed map[string]string) []int {
+	step := max(1, (len(b.mutants)+n-1)/n)
+	var out []int
+	begin := int(binary.BigEndian.Uint32(b.digest[:]) % uint32(step))
+	for i, m := range b.mutants {
+		if _, excused := listed[m.String()]; excused || i%step == begin {
+			out = append(out, i+1)
+		}
+	}
+	return out
+}
+
+// newBuild rewrites a package beside the checkout and compiles its tests.
+func newBuild(t *testing.T, dir string) build {
+	t.Helper()
+	b := build{name: dir, dir: filepath.Join("..", "..", filepath.FromSlash(dir)), binary: filepath.Join(t.TempDir(), "mutants.test")}
+	overlay := map[string]string{}
+	temp := t.TempDir()
+	write := func(name, text string) {
+		to := filepath.Join(temp, name)
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at, err := filepath.Abs(filepath.Join(b.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		overlay[at] = to
+	}
+	p := load(t, b.dir)
+	r := &rewriter{info: p.info, fset: p.fset, seen: map[mutant]int{}}
+	sum := sha256.New()
+	for i, name := range p.names {
+		write(name, r.rewrite(dir+"/"+name, p.texts[i], p.files[i]))
+		io.WriteString(sum, p.texts[i])
+	}
+	write("mutant_switch.go", fmt.Sprintf(helper, p.files[0].Name.Name))
+	sum.Sum(b.digest[:0])
+	b.mutants = r.mutants
+	data, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(list, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	goTool(t, b.dir, "test", "-c", "-trimpath", "-ldflags=-s -w", "-overlay", list, "-o", b.binary, ".")
+	return b
+}
+
+// goTool runs the go command with the flags of "make build", whose compiled
+// packages it shares.
+func goTool(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return out
+}
+
+// loaded is a package's non-test files with the types of their expressions.
+type loaded struct {
+	names, texts []string
+	files        []*ast.File
+	fset         *token.FileSet
+	info         *types.Info
+}
+
+func load(t *testing.T, dir string) loaded {
+	t.Helper()
+	p := loaded{fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no Go file in %s: %v", dir, err)
+	}
+	for _, at := range paths {
+		if strings.HasSuffix(at, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := parser.ParseFile(p.fset, at, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.names, p.texts, p.files = append(p.names, filepath.Base(at)), append(p.texts, string(text)), append(p.files, file)
+	}
+	config := types.Config{Importer: importer.ForCompiler(p.fset, "gc", exports(t, dir))}
+	if _, err := config.Check(dir, p.fset, p.files, p.info); err != nil {
+		t.Fatalf("types of %s: %v", dir, err)
+	}
+	return p
+}
+
+// exports opens the compiled form of whatever a package imports.
+func exports(t *testing.T, dir string) importer.Lookup {
+	t.Helper()
+	at := make(map[string]string)
+	out := goTool(t, dir, "list", "-trimpath", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Export}}", ".")
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		at[path] = file
+	}
+	return func(path string) (io.ReadCloser, error) { return os.Open(at[path]) }
+}
+
+// run returns which of the mutants survive the quick tests.
+func (b build) run(t *testing.T, ids []int) map[int]bool {
+	t.Helper()
+	if err := b.test(t.Context(), 0); err != nil {
+		t.Fatalf("the tests of %s fail without any mutant: %v", b.dir, err)
+	}
+	results, next := make([]error, len(ids)), make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				results[i] = b.test(t.Context(), ids[i])
+			}
+		})
+	}
+	for i := range ids {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	alive := make(map[int]bool)
+	for i, err := range results {
+		switch exit := new(exec.ExitError); {
+		case err == nil:
+			alive[ids[i]] = true
+		case !errors.As(err, &exit):
+			t.Fatal(err)
+		}
+	}
+	return alive
+}
+
+// test runs the quick tests with one mutant. The seed of drawn cases is fixed:
+// whether a mutant is killed must not be a matter of luck.
+func (b build) test(ctx context.Context, id int) error {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", bounds+`; exec "$0" "$@"`, b.binary,
+		"-test.run=^Test", "-test.skip="+slow, "-test.failfast", "-test.timeout=5m",
+		"-rapid.seed=1", "-rapid.checks=20", "-rapid.nofailfile", "-rapid.shrinktime=0s")
+	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("LOOPD_MUTANT=%d", id))
+	return cmd.Run()
+}
+
+// readSurvivors reads testdata/survivors.txt into the reason of each mutant.
+// A paragraph is a line "reason: ..." and the mutants it excuses.
+func readSurvivors(t *testing.T) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/survivors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]string)
+	reason := ""
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimRight(line, "\n")
+		why, begins := strings.CutPrefix(line, "reason: ")
+		switch _, twice := out[line]; {
+		case strings.HasPrefix(line, "#"), line == "":
+			reason = ""
+		case begins:
+			reason = why
+		case len(strings.Fields(reason)) < 3 || twice:
+			t.Errorf("survivors.txt: without a reason, or twice:\n%s", line)
+		default:
+			out[line] = reason
+		}
+	}
+	return out
+}
+
+// The rewriting itself: what a file looks like with its mutants in.
+func TestRewrite(t *testing.T) {
+	const text = `package p
+
+import "strings"
+
+func f(a, b, c bool, kind string, any interface{}) bool {
+	if a && (b || !c) {
+		return strings.Contains(kind, "x")
+	}
+	switch kind {
+	case "one", "two":
+		return true
+	}
+	switch any.(type) {
+	case int:
+		f(a, b, c, "", nil)
+	}
+	return len([]string{"u", "v"}) > 1
+}
+`
+	const want = `package p
+
+import "strings"
+
+func f(a, b, c bool, kind string, any interface{}) bool {
+	if mutant(1, 2, mutant(3, -1, a) && mutant(4, -1, (mutant(-1, 5, b) || mutant(-1, 6, !c)))) {
+		return mutant(7, 8, strings.Contains(kind, "x"))
+	}
+	switch mutantTag := kind; {
+	case mutant(-1, 9, mutantTag == ("one")), mutant(-1, 10, mutantTag == ("two")):
+		return mutant(-1, 11, true)
+	}
+	switch any.(type) {
+	case int: if mutant(-1, 12, true) {
+		f(mutant(13, 14, a), mutant(15, 16, b), mutant(17, 18, c), "", nil)}
+	}
+	return mutant(19, 20, len(mutantRows(21, []string{"u", "v"})) > 1)
+}
+`
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "p.go", text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	config := types.Config{Importer: importer.ForCompiler(fset, "gc", exports(t, filepath.Join("..", "..", "harness")))}
+	if _, err := config.Check("p", fset, []*ast.File{file}, info); err != nil {
+		t.Fatal(err)
+	}
+	r := &rewriter{info: info, fset: fset, seen: map[mutant]int{}}
+	if got := r.rewrite("p.go", text, file); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if i := slices.Index(r.mutants, mutant{"p.go", "f", "a", "true", 1}); i != 2 || len(r.mutants) != 22 {
+		t.Errorf("got %d mutants: %v", len(r.mutants), r.mutants)
+	}
+}
