@@ -8,25 +8,30 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
-// Limits bound what Parse reads. Zero means the default.
+// Limits bound what Parse reads and keeps. Zero means the default. A stream
+// that passes one is damaged by Oversize: it is never taken for a shorter one.
 type Limits struct {
 	Line  int   // bytes of one line
+	Kept  int   // bytes of texts, tool inputs and tool outputs of the whole stream
 	Total int64 // bytes of the whole stream
 }
 
-// The default limits: far above any honest session, below what would exhaust
-// the machine.
+// The default limits: far above any honest session, and so low that a session
+// which prints without end costs no more than some 100 MB of memory.
 const (
-	DefaultLine  = 100 << 20
+	DefaultLine  = 32 << 20
+	DefaultKept  = 32 << 20
 	DefaultTotal = 1 << 30
 )
 
 const (
 	keptNoise    = 2 << 10 // bytes of noise kept for the limit table
 	unknownTypes = 200     // distinct unknown types counted by name
+	unknownName  = 64      // bytes of such a name
 	readBuffer   = 256 << 10
 )
 
@@ -35,6 +40,9 @@ const (
 func Parse(r io.Reader, lim Limits) (*Transcript, error) {
 	if lim.Line <= 0 {
 		lim.Line = DefaultLine
+	}
+	if lim.Kept <= 0 {
+		lim.Kept = DefaultKept
 	}
 	if lim.Total <= 0 {
 		lim.Total = DefaultTotal
@@ -50,6 +58,10 @@ func Parse(r io.Reader, lim Limits) (*Transcript, error) {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
 		p.line(line, ended)
+		if p.kept > lim.Kept {
+			p.damage(&p.t.Damage.Oversize, "brings what the session said over the limit")
+			return p.t, nil
+		}
 		if err != nil {
 			return p.t, nil
 		}
@@ -63,6 +75,7 @@ type parser struct {
 	lim   Limits
 	long  []byte // a line longer than the reader's buffer
 	total int64
+	kept  int // bytes of the blocks so far
 	lineN int
 	t     *Transcript
 }
@@ -131,7 +144,14 @@ func (p *parser) damage(where *int, why string) {
 	}
 }
 
+// keep adds a block.
+func (p *parser) keep(b Block) {
+	p.kept += len(b.Text) + len(b.Input)
+	p.t.Blocks = append(p.t.Blocks, b)
+}
+
 func (p *parser) unknown(name string) {
+	name = strings.ToValidUTF8(name[:min(len(name), unknownName)], "")
 	if _, ok := p.t.Unknown[name]; !ok && len(p.t.Unknown) >= unknownTypes {
 		name = "other"
 	}

@@ -130,7 +130,7 @@ func (s *session) created(want harness.Created) finding {
 		near = append(near, harness.Evidence{What: "on another topic: " + p})
 	}
 	f := finding{near: near, judgedBy: judgedByFile, reason: ReasonNoRecord}
-	message := s.Transcript.FinalText()
+	message := s.judged()
 	switch {
 	case len(fresh) > 0:
 		f.reason = ReasonWrongTopic

@@ -21,8 +21,9 @@ type passage struct {
 	text string
 }
 
-// ownWords lists what the main agent said in its own words.
-func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
+// quotable lists the texts that are not the agent's own when it repeats them:
+// the task, what hooks printed and what the CLI put in.
+func quotable(sc harness.Scenario, t *transcript.Transcript) []harness.HeldOut {
 	sources := []harness.HeldOut{sc.Task, harness.NewHeldOut(sc.PracticeTask)}
 	for _, h := range t.Hooks {
 		sources = append(sources, harness.NewHeldOut(h.Output))
@@ -32,6 +33,11 @@ func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
 			sources = append(sources, harness.NewHeldOut(b.Text))
 		}
 	}
+	return sources
+}
+
+// ownWords lists what the main agent said in its own words.
+func ownWords(sources []harness.HeldOut, t *transcript.Transcript) []passage {
 	var out []passage
 	for _, b := range t.MainText() {
 		out = append(out, passage{b.Line, unwrapLines(fold(blank(b.Text, sources)))})
@@ -95,7 +101,7 @@ func (s *session) says(patterns []string) finding {
 			reason = ReasonNoConflictFlagged
 		}
 	}
-	return finding{reason: reason}
+	return finding{reason: reason, near: s.askedNotSaid(patterns)}
 }
 
 func affirms(text, pattern string) (string, bool) {

@@ -32,9 +32,11 @@ var (
 )
 
 // CommandJudge asks a command: rubric, question and message on standard input,
-// YES or NO on standard output.
+// YES or NO on standard output. It is started in an empty directory: where
+// loopd was started a judge that is an agent itself would read the project's
+// instructions and run its hooks.
 type CommandJudge struct {
-	Command string // read by sh
+	Command string // read by sh; a relative path it begins with is from loopd's directory
 	Rubric  string
 	Limit   time.Duration // two minutes when 0
 }
@@ -47,25 +49,46 @@ func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (bool, e
 	}
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	room, err := os.MkdirTemp("", "")
+	if err != nil {
+		return false, fmt.Errorf("ask judge: %w", err)
+	}
+	defer os.RemoveAll(room)
 	out := &answerWriter{}
-	cmd := exec.CommandContext(timed, "sh", "-c", j.Command)
+	cmd := exec.CommandContext(timed, "sh", "-c", fromHere(j.Command))
+	cmd.Dir = room
 	cmd.Stdin, cmd.Stdout = strings.NewReader(JudgePrompt(j.Rubric, q)), out
 	// What the command started goes down with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return false, fmt.Errorf("ask judge: %w", ctx.Err())
 	case timed.Err() != nil:
 		return false, fmt.Errorf("ask judge: no answer within %v", limit)
 	case out.full:
-		return false, errTalkative
+		return false, unusable(out, errTalkative)
 	case err != nil:
-		return false, fmt.Errorf("ask judge: %w", err)
+		return false, unusable(out, fmt.Errorf("ask judge: %w", err))
 	}
-	return yesOrNo(out.text())
+	yes, err := yesOrNo(out.text())
+	return yes, unusable(out, err)
+}
+
+// fromHere makes the program of a command that begins with a relative path
+// findable from another directory.
+func fromHere(command string) string {
+	word, rest, _ := strings.Cut(strings.TrimSpace(command), " ")
+	if !strings.Contains(word, "/") || filepath.IsAbs(word) || strings.ContainsAny(word, "'\"`$\\~=<>|&;()\n") {
+		return command
+	}
+	abs, err := filepath.Abs(word)
+	if err != nil {
+		return command
+	}
+	return "'" + strings.ReplaceAll(abs, "'", `'\''`) + "' " + rest
 }
 
 // CLIJudge asks the agent CLI itself, in a session without tools, hooks,
@@ -119,7 +142,8 @@ func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (yes bool, 
 	case exit.Survivors > 0:
 		return false, fmt.Errorf("ask judge: %d processes of it could not be ended", exit.Survivors)
 	}
-	return readAnswer(out.text())
+	yes, err = readAnswer(out.text())
+	return yes, unusable(out, err)
 }
 
 // run starts the CLI in the box's empty directory, which stands for the
@@ -207,6 +231,24 @@ func yesOrNo(text string) (bool, error) {
 		return false, nil
 	}
 	return false, fmt.Errorf("ask judge: the answer is neither YES nor NO (%d bytes)", len(text))
+}
+
+// replyError is an answer that is none, with what the judge printed. The
+// printed text is for the attempt's own files: the error does not repeat it.
+type replyError struct {
+	error
+	reply []byte
+}
+
+// Unwrap returns why the answer is none.
+func (e *replyError) Unwrap() error { return e.error }
+
+// unusable adds what was printed to an error; without one there is none.
+func unusable(out *answerWriter, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &replyError{err, out.data}
 }
 
 // answerWriter keeps an answer and takes no more than one can be long, so that

@@ -16,7 +16,7 @@ import (
 // score says whether the attempt is evidence, and if so of what.
 func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, a attempt, t *harness.Trial) error {
 	t.Result = invalidResult(t.Spec)
-	j := transcript.Validity(a.transcript, e.want(sc, w, t), external(a))
+	j := transcript.Validity(a.transcript, e.want(sc, w, box, t), external(a))
 	t.Class, t.Why, t.NoteVerified, t.Exposed = j.Class, j.Why, j.NoteVerified, a.seen.Exposed
 	e.describe(a, t)
 	if t.Class != harness.Valid {
@@ -44,7 +44,7 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 	}
 	ev := unprompted.Evaluate(in)
 	if ev.Question != nil {
-		if ev, err = e.ask(ctx, in, *ev.Question, t); err != nil {
+		if ev, err = e.ask(ctx, a.dir, in, *ev.Question, t); err != nil {
 			return err
 		}
 	}
@@ -59,15 +59,20 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 const judgeTries = 3
 
 // ask puts the checker's question to the judge twice and evaluates with the
-// answer; a judge that contradicts itself has given none.
-func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Question, t *harness.Trial) (unprompted.Evaluation, error) {
+// answer; a judge that contradicts itself has given none. What it printed
+// instead of an answer is kept in dir.
+func (e *Executor) ask(ctx context.Context, dir string, in unprompted.Input, q unprompted.Question, t *harness.Trial) (unprompted.Evaluation, error) {
 	if e.o.Judge == nil {
 		return unprompted.Evaluation{}, fmt.Errorf("scenario %s asks a question and there is no judge", in.Scenario.ID)
 	}
-	first, err := e.answer(ctx, q)
+	var kept replies
+	first, err := e.answer(ctx, q, &kept)
 	second := first
 	if err == nil {
-		second, err = e.answer(ctx, q)
+		second, err = e.answer(ctx, q, &kept)
+	}
+	if err := e.keepReplies(dir, kept); err != nil {
+		return unprompted.Evaluation{}, err
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -83,23 +88,26 @@ func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Qu
 	return unprompted.Evaluate(in), nil
 }
 
-// answer asks the judge until it answers, within a bound.
-func (e *Executor) answer(ctx context.Context, q unprompted.Question) (yes bool, err error) {
+// answer asks the judge until it answers, within a bound, and adds what was no
+// answer to kept.
+func (e *Executor) answer(ctx context.Context, q unprompted.Question, kept *replies) (yes bool, err error) {
 	for range judgeTries {
 		if yes, err = e.o.Judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
 			break
 		}
+		kept.add(err)
 	}
 	return yes, err
 }
 
 // want is what the ladder compares the session with.
-func (e *Executor) want(sc harness.Scenario, w Wording, t *harness.Trial) transcript.Want {
+func (e *Executor) want(sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) transcript.Want {
 	l := e.o.Suite.Launch
 	model, _ := l.Model(t.Spec.Slot.Cell.Tier)
 	return transcript.Want{
-		Pinned: true, Version: e.o.Agent.Version, Model: model, Plugin: e.o.Suite.Checker.Plugin, Builtin: l.BuiltinPlugins,
-		Note: l.Note.Kind, NoteText: w.Note, Envelope: l.Note.Envelope, Silent: sc.Hook == harness.HookSilent,
+		Pinned: true, Version: e.o.Agent.Version, Model: model, Plugin: e.o.Suite.Checker.Plugin, PluginPath: box.Plugin,
+		Builtin: l.BuiltinPlugins,
+		Note:    l.Note.Kind, NoteText: w.Note, Envelope: l.Note.Envelope, Silent: sc.Hook == harness.HookSilent,
 	}
 }
 

@@ -26,7 +26,8 @@ const (
 	TranscriptFile = "transcript.jsonl"
 	StderrFile     = "stderr.txt"
 	ChangesFile    = "changes.json"
-	NoteFile       = "note.txt" // the expected text, where the hook computes it
+	NoteFile       = "note.txt"    // the expected text, where the hook computes it
+	RepliesFile    = "judge.jsonl" // what a judge printed that is no answer
 )
 
 // attemptFiles are the open files of an attempt. Output is redacted before the
@@ -129,4 +130,40 @@ func (e *Executor) keepChanges(dir string, start, end harness.Tree) error {
 		return fmt.Errorf("keep changes: %w", err)
 	}
 	return atomicfile.WriteFile(filepath.Join(dir, ChangesFile), data, 0o600)
+}
+
+// replies are what a judge printed instead of an answer, and why it is none.
+type replies []reply
+
+type reply struct {
+	Why   string `json:"why"`
+	Reply string `json:"reply"` // as printed, without secrets; bytes that are no UTF-8 replaced
+}
+
+func (r *replies) add(err error) {
+	kept := reply{Why: err.Error()}
+	if e, ok := errors.AsType[*replyError](err); ok {
+		kept.Reply = string(e.reply)
+	}
+	*r = append(*r, kept)
+}
+
+// keepReplies writes one line a reply beside the attempt; none leave no file.
+func (e *Executor) keepReplies(dir string, kept replies) error {
+	if len(kept) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	for _, r := range kept {
+		r.Reply = string(e.o.Redactor.Bytes([]byte(r.Reply)))
+		line, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("keep the judge's replies: %w", err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	if err := atomicfile.WriteFile(filepath.Join(dir, RepliesFile), lines.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("keep the judge's replies: %w", err)
+	}
+	return nil
 }
