@@ -108,6 +108,8 @@ func (s *session) newFiles(glob string) (fresh []string, near []harness.Evidence
 		}
 		r, isRecord := records[p]
 		switch {
+		case !s.End[p].Mode.IsRegular():
+			near = append(near, harness.Evidence{What: "no regular file: " + p})
 		case isRecord && r.number <= last:
 			near = append(near, harness.Evidence{What: "not above the last number: " + p})
 		case isRecord && copied(r, old, s.End):
