@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test check simulate-full rehearse-full bench fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test check simulate-full rehearse-full memory-full bench fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,9 @@ rehearse-full: build ## ten rehearsals under the profiles fast and strict (about
 	@echo "== rehearse ten nights, fast, then strict"
 	@./bin/loopd rehearse --seeds 1-10
 	@./bin/loopd rehearse --seeds 1-10 --profile strict
+
+memory-full: ## read streams of 1 GB with one line of 100 MB (about 20 s)
+	@LOOPD_FULL=1 go test -count=1 -v -run TestMemoryOfAnEndlessStream ./harness/transcript
 
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
 	@go test -run '^$$' -bench . -benchmem ./...

@@ -23,8 +23,8 @@ type Limits struct {
 // The default limits: far above any honest session, and so low that a session
 // which prints without end costs no more than some 100 MB of memory.
 const (
-	DefaultLine  = 32 << 20
-	DefaultKept  = 32 << 20
+	DefaultLine  = 24 << 20
+	DefaultKept  = 24 << 20
 	DefaultTotal = 1 << 30
 )
 
@@ -51,6 +51,7 @@ func Parse(r io.Reader, lim Limits) (*Transcript, error) {
 	for {
 		line, ended, err := p.next()
 		if errors.Is(err, errTooLong) {
+			p.t.Lines++
 			p.damage(&p.t.Damage.Oversize, "is over the limit")
 			return p.t, nil
 		}
@@ -73,7 +74,6 @@ var errTooLong = errors.New("line too long")
 type parser struct {
 	in    *bufio.Reader
 	lim   Limits
-	long  []byte // a line longer than the reader's buffer
 	total int64
 	kept  int // bytes of the blocks so far
 	lineN int
@@ -84,21 +84,22 @@ type parser struct {
 // bytes are valid until the next call.
 func (p *parser) next() (line []byte, ended bool, err error) {
 	p.lineN++
-	p.long = p.long[:0]
+	var parts [][]byte // of a line longer than the buffer: one that grew would be there twice
+	size := 0
 	for {
 		part, err := p.in.ReadSlice('\n')
 		p.total += int64(len(part))
-		if len(p.long)+len(part) > p.lim.Line || p.total > p.lim.Total {
+		if size+len(part) > p.lim.Line || p.total > p.lim.Total {
 			return nil, false, errTooLong
 		}
-		if err == nil && len(p.long) == 0 {
+		if err == nil && size == 0 {
 			return part[:len(part)-1], true, nil
 		}
-		p.long = append(p.long, part...)
+		parts, size = append(parts, bytes.Clone(part)), size+len(part)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		return bytes.TrimSuffix(p.long, []byte("\n")), err == nil, err
+		return bytes.TrimSuffix(bytes.Join(parts, nil), []byte("\n")), err == nil, err
 	}
 }
 
