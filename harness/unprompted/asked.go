@@ -21,7 +21,7 @@ type question struct {
 const maxAsked = 4000
 
 // questions lists what the main agent asked, whatever became of the calls.
-func questions(quotable []harness.HeldOut, calls []transcript.Call) []question {
+func questions(quotable quotes, calls []transcript.Call) []question {
 	var out []question
 	for _, c := range calls {
 		if c.Subagent() {

@@ -23,7 +23,7 @@ type passage struct {
 
 // quotable lists the texts that are not the agent's own when it repeats them:
 // the task, what hooks printed and what the CLI put in.
-func quotable(sc harness.Scenario, t *transcript.Transcript) []harness.HeldOut {
+func quotable(sc harness.Scenario, t *transcript.Transcript) quotes {
 	sources := []harness.HeldOut{sc.Task, harness.NewHeldOut(sc.PracticeTask)}
 	for _, h := range t.Hooks {
 		sources = append(sources, harness.NewHeldOut(h.Output))
@@ -33,11 +33,18 @@ func quotable(sc harness.Scenario, t *transcript.Transcript) []harness.HeldOut {
 			sources = append(sources, harness.NewHeldOut(b.Text))
 		}
 	}
-	return sources
+	return quotes{sources, harness.NewRuns(sources, quotedRun)}
+}
+
+// quotes are texts to be quoted from, and the runs by which most of what an
+// agent says is known to quote none.
+type quotes struct {
+	sources []harness.HeldOut
+	runs    *harness.Runs
 }
 
 // ownWords lists what the main agent said in its own words.
-func ownWords(sources []harness.HeldOut, t *transcript.Transcript) []passage {
+func ownWords(sources quotes, t *transcript.Transcript) []passage {
 	var out []passage
 	for _, b := range t.MainText() {
 		out = append(out, passage{b.Line, unwrapLines(fold(blank(b.Text, sources)))})
@@ -46,8 +53,11 @@ func ownWords(sources []harness.HeldOut, t *transcript.Transcript) []passage {
 }
 
 // blank overwrites the quoted runs with a mark that ends a sentence.
-func blank(text string, sources []harness.HeldOut) string {
-	for _, src := range sources {
+func blank(text string, from quotes) string {
+	if !from.runs.In(text) {
+		return text
+	}
+	for _, src := range from.sources {
 		if src.IsZero() {
 			continue
 		}

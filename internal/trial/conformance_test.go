@@ -155,7 +155,7 @@ func readFixture(t *testing.T, path string) fixture {
 	return f
 }
 
-func conformanceSuite(t *testing.T) harness.Suite {
+func conformanceSuite(t testing.TB) harness.Suite {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/suite.txtar")
 	if err != nil {

@@ -79,7 +79,7 @@ type Executor struct {
 	o      Options
 	starts map[string]*start // by scenario
 	notes  notes
-	sealed []harness.HeldOut // texts no session may see
+	sealed *harness.Runs // of texts no session may see
 }
 
 // graphDir is where a project keeps its code graph; git ignores it.
