@@ -64,10 +64,14 @@ func (c Call) Questions() []string {
 func offer(v value) string {
 	o := v.object()
 	label, means := strings.TrimSpace(o.get("label").text()), strings.TrimSpace(o.get("description").text())
-	if _, twice := o.duplicate(); twice || label == "" || means == "" {
+	switch _, twice := o.duplicate(); {
+	case twice:
+		return ""
+	case label == "" || means == "":
 		return label
+	default:
+		return label + ": " + means
 	}
-	return label + ": " + means
 }
 
 // ToolUses lists every tool call once, in order, paired with its first result.

@@ -201,6 +201,17 @@ func TestOnlyFilesAreRecords(t *testing.T) {
 	}
 }
 
+// A record of many megabytes is read as far as a record goes.
+func TestHugeRecord(t *testing.T) {
+	huge := strings.Repeat("paper ", maxRecord/6) + strings.Repeat("ticket ﬁ ", 4<<20)
+	for name, want := range map[string]harness.Outcome{"docs/adr/0005-ticket-paper.md": harness.Pass, "docs/adr/0005-x.md": harness.Fail} {
+		e := evaluate(t, writing(), streamOf(bash("adr-list"), say("Done.")), with(map[string]string{name: huge}))
+		if b := e.Result.Check(harness.AxisB); b.Outcome != want {
+			t.Errorf("%s: got %s %q, want %s", name, b.Outcome, b.Reason, want)
+		}
+	}
+}
+
 // FuzzRecords reads the records of a project from any name and text a session
 // may leave.
 func FuzzRecords(f *testing.F) {

@@ -22,7 +22,7 @@ func launchChecks() map[string]launchCheck {
 	return map[string]launchCheck{
 		"own places": fixture.ownPlaces, "base": fixture.base, "fresh places": fixture.freshPlaces, "environment": fixture.environment,
 		"history": fixture.history, "git directory": fixture.gitDirectory, "inside": fixture.inside, "neutral": fixture.neutral,
-		"one plugin": fixture.onePlugin, "traps": fixture.traps,
+		"one plugin": fixture.onePlugin, "traps": fixture.traps, "many files": fixture.manyFiles,
 	}
 }
 

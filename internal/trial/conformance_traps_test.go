@@ -62,3 +62,29 @@ func wantTrapped(t *testing.T, end harness.Tree) {
 		t.Errorf("the traps are not seen for what they are: %v %v", end["link5"], end["pipe"])
 	}
 }
+
+// manyFiles: a session leaves more files than are read back. That is told, and
+// the sandbox goes all the same.
+func (f fixture) manyFiles(t *testing.T, l launched) error {
+	box, err := l.box(t)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(box.Work, "many"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(box.Work, "many", "0")
+	if err := os.WriteFile(first, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50_000 {
+		if err := os.Symlink("0", filepath.Join(box.Work, "many", fmt.Sprint(i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = box.Snapshot(t.Context())
+	if removed := box.Remove(); removed != nil {
+		t.Error(removed)
+	}
+	return err
+}

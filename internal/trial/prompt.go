@@ -17,7 +17,7 @@ func JudgePrompt(rubric string, q unprompted.Question) string {
 	marker := "----- " + rand.Text() + " -----"
 	message := q.Message
 	if len(message) > maxJudged {
-		message = message[:maxJudged]
+		message = strings.ToValidUTF8(message[:maxJudged], "")
 	}
 	return strings.Join([]string{rubric, "Question: " + q.Text, marker, message, marker, "Answer YES or NO.", ""}, "\n")
 }
