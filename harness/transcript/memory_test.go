@@ -64,7 +64,7 @@ func TestMemoryOfAnEndlessStream(t *testing.T) {
 	if os.Getenv("LOOPD_FULL") != "" {
 		total, long = 900<<20, 100<<20
 	}
-	short, whole := strings.Repeat("x", 2000), part{strings.Repeat("y", 1<<20), 20 << 20}
+	short, whole := strings.Repeat("x", 2000), part{strings.Repeat("y", 1<<20), 16 << 20}
 	other := part{`{"type":"stream_event","event":"` + short + "\"}\n", total}
 	said := part{`{"type":"assistant","message":{"id":"m","content":"` + short + "\"}}\n", total}
 	line := []part{{`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"`, 1}, {short, long}, {"\"}]}}\n", 1}}
@@ -73,7 +73,7 @@ func TestMemoryOfAnEndlessStream(t *testing.T) {
 		"long line at the end":       append([]part{other}, line...),
 		"long line at the beginning": append(append([]part{}, line...), other),
 		"long line among texts":      append(append([]part{said}, line...), said),
-		"the longest whole line":     {{said.text, 3 << 20}, {`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"`, 1}, whole, {"\"}]}}\n", 1}, other},
+		"a long line that is whole":  {{said.text, 3 << 20}, {`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"`, 1}, whole, {"\"}]}}\n", 1}, other},
 		"one line and no end":        {unended},
 		"one object and no end":      {{"{", 1}, unended},
 		"noise":                      append([]part{{short + "\n", total}}, line...),
@@ -89,7 +89,7 @@ func TestMemoryOfAnEndlessStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := harness.Oversize
-			if name == "the longest whole line" {
+			if name == "a long line that is whole" {
 				want = harness.NoInit // read to the end, and no session
 			}
 			if j := Validity(tr, Want{}, External{}); j.Class != want {
