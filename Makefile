@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test check simulate-full rehearse-full mutate-full bench fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test check simulate-full rehearse-full mutate-full memory-full bench fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -73,15 +73,19 @@ mutate-full: ## switch off every rule of the harness in turn and want a test to 
 	@echo "== mutate every rule"
 	@LOOPD_MUTATE=full go test -count=1 -timeout 30m -v -run TestEveryRuleIsNeeded ./internal/mutants
 
+memory-full: ## read streams of 1 GB with one line of 100 MB (about 20 s)
+	@LOOPD_FULL=1 go test -count=1 -v -run TestMemoryOfAnEndlessStream ./harness/transcript
+
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
 	@go test -run '^$$' -bench . -benchmem ./...
 
+# Making an input smaller is bounded in tries: by default one input may take a minute, all of FUZZTIME.
 fuzz: ## fuzz every target for FUZZTIME each
 	@set -e; found=0; \
 	for file in $$(grep -rl --exclude-dir=.tools --include='*_test.go' '^func Fuzz' . | sort); do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
 			found=1; echo "== $$name in $$(dirname "$$file") for $(FUZZTIME)"; \
-			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")"; \
 		done; \
 	done; \
 	[ $$found = 1 ] || { echo "no fuzz target found"; exit 1; }

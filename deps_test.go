@@ -65,7 +65,7 @@ github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
-github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign internal/rehearsal scenarios fixtures plugins cmd/loopd
+github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *

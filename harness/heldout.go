@@ -17,18 +17,28 @@ const redacted = "[held-out]"
 var ErrHeldOut = errors.New("held-out text cannot be serialised")
 
 // HeldOut is text that may reach a model only through a trial. It prints as
-// [held-out], refuses to be marshalled, and leaves through Reveal alone.
-type HeldOut struct{ text string }
+// [held-out], refuses to be marshalled, and leaves through Reveal alone. The
+// text is behind a pointer because package fmt asks no method of what a struct
+// keeps in a field of its own, and would print a string there.
+type HeldOut struct{ text *string }
 
 // NewHeldOut seals a text.
-func NewHeldOut(text string) HeldOut { return HeldOut{text: text} }
+func NewHeldOut(text string) HeldOut { return HeldOut{text: &text} }
+
+// sealed is the text, empty for the zero value.
+func (h HeldOut) sealed() string {
+	if h.text == nil {
+		return ""
+	}
+	return *h.text
+}
 
 // Reveal returns the text itself. Only the package that runs trials, and the
 // pages of a daemon started with --reveal, may call it; a test holds that.
-func (h HeldOut) Reveal() string { return h.text }
+func (h HeldOut) Reveal() string { return h.sealed() }
 
 // IsZero reports whether there is no text.
-func (h HeldOut) IsZero() bool { return strings.TrimSpace(h.text) == "" }
+func (h HeldOut) IsZero() bool { return strings.TrimSpace(h.sealed()) == "" }
 
 // String returns the placeholder, never the text.
 func (h HeldOut) String() string { return redacted }
@@ -63,7 +73,7 @@ func (h HeldOut) Overlap(text string, n int) []Span {
 	if n < 1 {
 		return nil
 	}
-	own, theirs := words(h.text), words(text)
+	own, theirs := words(h.sealed()), words(text)
 	begins := make(map[string][]int) // where each word begins a run of the held-out text
 	for i := 0; i+n <= len(own) && n <= len(theirs); i++ {
 		begins[own[i].text] = append(begins[own[i].text], i)

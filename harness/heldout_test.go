@@ -21,8 +21,11 @@ func TestHeldOutCannotBePrinted(t *testing.T) { // req 40
 	type holder struct {
 		Task  HeldOut
 		Inner *HeldOut
+		own   HeldOut
+		list  []HeldOut
+		named map[string]HeldOut
 	}
-	v := holder{h, &h}
+	v := holder{h, &h, h, []HeldOut{h}, map[string]HeldOut{"a": h}}
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("m", "task", h, "holder", v)
 	texts := []string{h.String(), h.GoString(), log.String(), fmt.Sprint(v), fmt.Errorf("run: %v", h).Error()}

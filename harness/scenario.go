@@ -232,12 +232,24 @@ func (a Assertion) validate() error {
 	if a.Changed != nil {
 		return a.Changed.validate()
 	}
+	globs := []string{a.Skill, a.Command, a.Touches}
+	if a.Created != nil {
+		globs = append(globs, a.Created.Path)
+	}
+	for _, g := range globs {
+		if !goodGlob(g) {
+			return fmt.Errorf("%q is no glob", g)
+		}
+	}
 	return compileAll(slices.Concat(a.Says, a.NeverSays)...)
 }
 
 func (d Diff) validate() error {
 	if d.Path == "" || d.Adds == "" && d.Removes == "" {
 		return errors.New("a change needs a path and one of adds, removes")
+	}
+	if !goodGlob(d.Path) {
+		return fmt.Errorf("%q is no glob", d.Path)
 	}
 	return compileAll(d.Adds, d.Removes)
 }

@@ -136,6 +136,18 @@ func launch(note string) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte("tiers: [{name: small, model: m-1}]\nnote: " + note + "\n"), Mode: 0o644}
 }
 
+// launchOf is one with those tiers, checkerFile a checker of one line.
+func launchOf(tiers, more string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte("tiers: [" + tiers + "]\nnote: {kind: computed}\n" + more), Mode: 0o644}
+}
+
+func checkerFile(line string) *fstest.MapFile {
+	if !strings.Contains(line, "consult:") {
+		line += "\nconsult: [{skill: p}]"
+	}
+	return &fstest.MapFile{Data: []byte("plugin: p\n" + line + "\n"), Mode: 0o644}
+}
+
 func TestParseSuiteNamesTheDamage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path string
@@ -153,6 +165,19 @@ func TestParseSuiteNamesTheDamage(t *testing.T) {
 		"no envelope":  {"launch.yaml", launch("{kind: computed, envelope: xml}"), "note.envelope"},
 		"no objective": {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "objective", "reserve", 1))}, "no objective cell"},
 		"no fixture":   {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "shop", "shed", 1))}, "fixtures/shed"},
+		"bad glob":     {"checker.yaml", checkerFile("consult: [{touches: 'docs/[a'}]"), `consult: entry 1: "docs/[a" is no glob`},
+		"bad records":  {"checker.yaml", checkerFile("records: {dir: d, file: '[a'}"), "records: file: \"[a\" is no glob"},
+		"no act":       {"checker.yaml", checkerFile("consult: [{consults: true}]"), "consult: entry 1: is none of"},
+		"two acts":     {"checker.yaml", checkerFile("consult: [{skill: a, command: b}]"), "consult[0]: has 2 keys"},
+		"no digits":    {"checker.yaml", checkerFile("citation: {prefix: ADR}"), "citation: digits: 0"},
+		"many digits":  {"checker.yaml", checkerFile("citation: {prefix: ADR, digits: 4000}"), "citation.digits: want at most 9"},
+		"below none":   {"checker.yaml", checkerFile("citation: {max_live: -1}"), "citation.max_live: want at least 0"},
+		"same tier":    {"launch.yaml", launchOf("{name: a, model: x}, {name: a, model: y}", ""), "tiers: entry 2"},
+		"no model":     {"launch.yaml", launchOf("{name: a}", ""), "tiers[0].model: missing"},
+		"tier of two":  {"launch.yaml", launchOf("{name: a/b, model: x}", ""), "tiers: entry 1"},
+		"clock":        {"launch.yaml", launchOf("{name: a, model: x}", "clocks: {idle: -5s}\n"), "clocks.idle"},
+		"turns":        {"launch.yaml", launchOf("{name: a, model: x}", "max_turns: -1\n"), "max_turns"},
+		"lost glob":    {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, `"lib/till.rb"`, `"lib/[till"`, 1))}, "is no glob"},
 		"wrong name":   {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "id: S1", "id: S2", 1))}, "S2"},
 		"stray file":   {"fixtures/note.txt", &fstest.MapFile{Data: []byte("x")}, "fixtures/note.txt"},
 		"fixture link": {"fixtures/shop/link", &fstest.MapFile{Data: []byte("/etc/passwd"), Mode: fs.ModeSymlink}, "link"},
@@ -167,6 +192,41 @@ func TestParseSuiteNamesTheDamage(t *testing.T) {
 			t.Errorf("%s: error %v does not name %q", name, err, tc.want)
 		}
 	}
+}
+
+// Nothing in the two profiles stops the reader, and a suite that is accepted
+// holds nothing the checker would choke on or pass over.
+func FuzzParseSuite(f *testing.F) {
+	seed := suiteFS()
+	f.Add(seed["checker.yaml"].Data, seed["launch.yaml"].Data)
+	f.Add([]byte("consult: [{skill: '['}]\ncitation: {prefix: 'A', digits: 1001}\n"), []byte("tiers: [{name: a, model: b}, {name: a, model: c}]\nnote: {kind: none}\n"))
+	f.Add([]byte("a: &a [*a]\n"), []byte("clocks: {idle: 9e99h}\n"))
+	f.Fuzz(func(t *testing.T, checker, launch []byte) {
+		fsys := suiteFS()
+		fsys["checker.yaml"], fsys["launch.yaml"] = &fstest.MapFile{Data: checker}, &fstest.MapFile{Data: launch}
+		s, err := ParseSuite(fsys)
+		if err != nil {
+			return
+		}
+		for _, a := range s.Checker.Consult {
+			if err := a.validate(); err != nil || a.Skill+a.Command+a.Touches == "" {
+				t.Errorf("accepted %+v: %v", a, err)
+			}
+		}
+		if d := s.Checker.Citation.Digits; d < 0 || d > 9 {
+			t.Errorf("accepted ids of %d digits", d)
+		}
+		names := make(map[string]bool)
+		for _, tier := range s.Launch.Tiers {
+			if names[tier.Name] {
+				t.Errorf("accepted %q twice", tier.Name)
+			}
+			names[tier.Name] = true
+		}
+		if len(s.Launch.Tiers) == 0 || len(s.Launch.Env) > 16 || s.Launch.Clocks.Total < 0 {
+			t.Errorf("accepted %+v", s.Launch)
+		}
+	})
 }
 
 func TestTreeWith(t *testing.T) {

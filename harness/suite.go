@@ -233,6 +233,12 @@ func (s Suite) validate() error {
 			errs = append(errs, fmt.Errorf("scenarios/%s.md: fixture: no directory fixtures/%s", sc.ID, sc.Fixture))
 		}
 	}
+	if err := s.Checker.validate(); err != nil {
+		errs = append(errs, fmt.Errorf("checker.yaml: %w", err))
+	}
+	if err := s.Launch.validate(); err != nil {
+		errs = append(errs, fmt.Errorf("launch.yaml: %w", err))
+	}
 	if err := s.Launch.Note.validate(); err != nil {
 		errs = append(errs, fmt.Errorf("launch.yaml: note: %w", err))
 	}

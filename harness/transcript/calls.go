@@ -28,6 +28,52 @@ type Call struct {
 // Subagent reports whether the call was made by a subagent.
 func (c Call) Subagent() bool { return c.Parent != "" }
 
+// askTool is the tool with which an agent puts questions to its user.
+const askTool = "AskUserQuestion"
+
+// Questions lists what a call of AskUserQuestion asks, one text a question
+// with the answers it offers in brackets. Any other call asks nothing. A
+// question with a key twice is left out, as it may show a reader another text
+// than it shows the user.
+func (c Call) Questions() []string {
+	if c.Name != askTool {
+		return nil
+	}
+	var out []string
+	for _, e := range value(c.Input).object().get("questions").elements() {
+		q := e.object()
+		text := strings.TrimSpace(q.get("question").text())
+		if _, twice := q.duplicate(); twice || text == "" {
+			continue
+		}
+		var offered []string
+		for _, o := range q.get("options").elements() {
+			if s := offer(o); s != "" {
+				offered = append(offered, s)
+			}
+		}
+		if len(offered) > 0 {
+			text += " [" + strings.Join(offered, " | ") + "]"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// offer is an answer a question offers: its label and what it is said to mean.
+func offer(v value) string {
+	o := v.object()
+	label, means := strings.TrimSpace(o.get("label").text()), strings.TrimSpace(o.get("description").text())
+	switch _, twice := o.duplicate(); {
+	case twice:
+		return ""
+	case label == "" || means == "":
+		return label
+	default:
+		return label + ": " + means
+	}
+}
+
 // ToolUses lists every tool call once, in order, paired with its first result.
 func (t *Transcript) ToolUses() []Call {
 	results := make(map[string]Block)

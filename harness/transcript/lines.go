@@ -116,7 +116,7 @@ func (p *parser) assistant(o object) {
 	}
 	if content.isString() {
 		base.Kind, base.Text = Text, content.text()
-		p.t.Blocks = append(p.t.Blocks, base)
+		p.keep(base)
 		return
 	}
 	for _, e := range content.elements() {
@@ -144,7 +144,7 @@ func (p *parser) assistantBlock(b Block, o object) {
 		p.unknown("assistant/" + kind.text())
 		return
 	}
-	p.t.Blocks = append(p.t.Blocks, b)
+	p.keep(b)
 }
 
 func (p *parser) user(o object) {
@@ -156,7 +156,7 @@ func (p *parser) user(o object) {
 	content := message.get("content")
 	if content.isString() {
 		base.Kind, base.Text = Injected, content.text()
-		p.t.Blocks = append(p.t.Blocks, base)
+		p.keep(base)
 		return
 	}
 	unexecuted := unexecutedCalls(o.get("tool_result_meta"))
@@ -179,7 +179,7 @@ func (p *parser) userBlock(b Block, o object, unexecuted map[string]string) {
 		p.unknown("user/" + kind.text())
 		return
 	}
-	p.t.Blocks = append(p.t.Blocks, b)
+	p.keep(b)
 }
 
 // unexecutedCalls maps a tool call to the reason the CLI did not run it.

@@ -8,25 +8,30 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
-// Limits bound what Parse reads. Zero means the default.
+// Limits bound what Parse reads and keeps. Zero means the default. A stream
+// that passes one is damaged by Oversize: it is never taken for a shorter one.
 type Limits struct {
 	Line  int   // bytes of one line
+	Kept  int   // bytes of texts, tool inputs and tool outputs of the whole stream
 	Total int64 // bytes of the whole stream
 }
 
-// The default limits: far above any honest session, below what would exhaust
-// the machine.
+// The default limits: far above any honest session, and so low that a session
+// which prints without end costs no more than some 100 MB of memory.
 const (
-	DefaultLine  = 100 << 20
+	DefaultLine  = 24 << 20
+	DefaultKept  = 24 << 20
 	DefaultTotal = 1 << 30
 )
 
 const (
 	keptNoise    = 2 << 10 // bytes of noise kept for the limit table
 	unknownTypes = 200     // distinct unknown types counted by name
+	unknownName  = 64      // bytes of such a name
 	readBuffer   = 256 << 10
 )
 
@@ -36,6 +41,9 @@ func Parse(r io.Reader, lim Limits) (*Transcript, error) {
 	if lim.Line <= 0 {
 		lim.Line = DefaultLine
 	}
+	if lim.Kept <= 0 {
+		lim.Kept = DefaultKept
+	}
 	if lim.Total <= 0 {
 		lim.Total = DefaultTotal
 	}
@@ -43,6 +51,7 @@ func Parse(r io.Reader, lim Limits) (*Transcript, error) {
 	for {
 		line, ended, err := p.next()
 		if errors.Is(err, errTooLong) {
+			p.t.Lines++
 			p.damage(&p.t.Damage.Oversize, "is over the limit")
 			return p.t, nil
 		}
@@ -50,6 +59,10 @@ func Parse(r io.Reader, lim Limits) (*Transcript, error) {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
 		p.line(line, ended)
+		if p.kept > lim.Kept {
+			p.damage(&p.t.Damage.Oversize, "brings what the session said over the limit")
+			return p.t, nil
+		}
 		if err != nil {
 			return p.t, nil
 		}
@@ -61,8 +74,8 @@ var errTooLong = errors.New("line too long")
 type parser struct {
 	in    *bufio.Reader
 	lim   Limits
-	long  []byte // a line longer than the reader's buffer
 	total int64
+	kept  int // bytes of the blocks so far
 	lineN int
 	t     *Transcript
 }
@@ -71,21 +84,22 @@ type parser struct {
 // bytes are valid until the next call.
 func (p *parser) next() (line []byte, ended bool, err error) {
 	p.lineN++
-	p.long = p.long[:0]
+	var parts [][]byte // of a line longer than the buffer: one that grew would be there twice
+	size := 0
 	for {
 		part, err := p.in.ReadSlice('\n')
 		p.total += int64(len(part))
-		if len(p.long)+len(part) > p.lim.Line || p.total > p.lim.Total {
+		if size+len(part) > p.lim.Line || p.total > p.lim.Total {
 			return nil, false, errTooLong
 		}
-		if err == nil && len(p.long) == 0 {
+		if err == nil && size == 0 {
 			return part[:len(part)-1], true, nil
 		}
-		p.long = append(p.long, part...)
+		parts, size = append(parts, bytes.Clone(part)), size+len(part)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		return bytes.TrimSuffix(p.long, []byte("\n")), err == nil, err
+		return bytes.TrimSuffix(bytes.Join(parts, nil), []byte("\n")), err == nil, err
 	}
 }
 
@@ -131,7 +145,14 @@ func (p *parser) damage(where *int, why string) {
 	}
 }
 
+// keep adds a block.
+func (p *parser) keep(b Block) {
+	p.kept += len(b.Text) + len(b.Input)
+	p.t.Blocks = append(p.t.Blocks, b)
+}
+
 func (p *parser) unknown(name string) {
+	name = strings.ToValidUTF8(name[:min(len(name), unknownName)], "")
 	if _, ok := p.t.Unknown[name]; !ok && len(p.t.Unknown) >= unknownTypes {
 		name = "other"
 	}

@@ -206,10 +206,21 @@ func TestLimits(t *testing.T) {
 		{"line too long", Limits{Line: len(line) - 1}, 1},
 		{"total fits", Limits{Total: int64(3 * len(line))}, 0},
 		{"total too much", Limits{Total: int64(3*len(line) - 1)}, 3},
+		{"nothing kept", Limits{Kept: 1}, 0},
 	} {
 		tr, err := Parse(strings.NewReader(strings.Repeat(line, 3)), c.lim)
 		if err != nil || tr.Damage.Oversize != c.want {
 			t.Errorf("%s: got oversize %d, error %v, want %d", c.name, tr.Damage.Oversize, err, c.want)
+		}
+	}
+}
+
+func TestKeptIsLimited(t *testing.T) {
+	line := `{"type":"user","message":{"content":"12345"}}` + "\n"
+	for _, c := range []struct{ kept, want int }{{15, 0}, {14, 3}, {9, 2}, {4, 1}} {
+		tr, err := Parse(strings.NewReader(strings.Repeat(line, 3)), Limits{Kept: c.kept})
+		if err != nil || tr.Damage.Oversize != c.want {
+			t.Errorf("%d bytes: got oversize %d, error %v, want %d", c.kept, tr.Damage.Oversize, err, c.want)
 		}
 	}
 }
@@ -248,6 +259,31 @@ func TestValuesAgreeWithEncodingJSON(t *testing.T) {
 	})
 }
 
+func TestQuestionsOfACall(t *testing.T) {
+	call := func(name, input string) Call {
+		return Call{Block: Block{Kind: ToolUse, Name: name, Input: []byte(input)}}
+	}
+	for _, c := range []struct {
+		name string
+		call Call
+		want []string
+	}{
+		{"one", call("AskUserQuestion", `{"questions":[{"question":" Go on? ","header":"Next"}]}`), []string{"Go on?"}},
+		{"two with offers", call("AskUserQuestion", `{"questions":[{"question":"A?","options":[{"label":"yes","description":"now"},{"label":"no"}]},{"question":"B?"}]}`), []string{"A? [yes: now | no]", "B?"}},
+		{"empty", call("AskUserQuestion", `{"questions":[{"question":" "},{}]}`), nil},
+		{"no list", call("AskUserQuestion", `{"questions":{"question":"A?"}}`), nil},
+		{"numbers", call("AskUserQuestion", `{"questions":[7,{"question":8},{"question":"A?","options":[9,{"label":1},{"label":"x","description":2}]}]}`), []string{"A? [x]"}},
+		{"key twice", call("AskUserQuestion", `{"questions":[{"question":"A?","question":"B?"}]}`), nil},
+		{"label twice", call("AskUserQuestion", `{"questions":[{"question":"A?","options":[{"label":"x","label":"y","description":"z"}]}]}`), []string{"A?"}},
+		{"other casing", call("AskUserQuestion", `{"Questions":[{"question":"A?"}]}`), nil},
+		{"other tool", call("Skill", `{"questions":[{"question":"A?"}]}`), nil},
+	} {
+		if diff := cmp.Diff(c.want, c.call.Questions()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	data, err := os.ReadFile("testdata/good.jsonl")
 	if err != nil {
@@ -257,6 +293,7 @@ func FuzzParse(f *testing.F) {
 	for line := range bytes.Lines(data) {
 		f.Add(line)
 	}
+	f.Add([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"q","name":"AskUserQuestion","input":{"questions":[{"question":"a","options":[{"label":"b","description":"c"}]}]}}]}}`))
 	f.Add([]byte("{\"type\":\"user\",\"message\":{\"content\":\"a\\ud83d\"}}\n\x00\n{"))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		whole, err := Parse(bytes.NewReader(stream), Limits{})
@@ -270,7 +307,11 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(whole, inBits); diff != "" {
 			t.Fatalf("the same bytes in other pieces read otherwise:\n%s", diff)
 		}
-		whole.ToolUses()
+		for _, c := range whole.ToolUses() {
+			if c.Questions(); c.Name != askTool && len(c.Questions()) > 0 {
+				t.Errorf("%s asks %q", c.Name, c.Questions())
+			}
+		}
 		whole.FinalText()
 		Validity(whole, want(), External{})
 	})

@@ -57,14 +57,14 @@ func (s *session) newCiter() citer {
 	}
 }
 
-// findCitations reads every sentence the main agent said.
-func (s *session) findCitations() []citation {
+// findCitations reads every sentence of the passages.
+func (s *session) findCitations(said []passage) []citation {
 	if s.Checker.Citation.Prefix == "" || s.Checker.Citation.Digits < 1 {
 		return nil
 	}
 	c := s.newCiter()
 	var out []citation
-	for _, p := range s.said {
+	for _, p := range said {
 		for _, sentence := range sentences(p.text) {
 			found := c.find(sentence)
 			c.judgeLive(sentence, found)
@@ -158,7 +158,7 @@ func (s *session) cited(want harness.Cites) finding {
 		f.ok, f.reason = false, ReasonNotCited
 	}
 	if !live[want.ID] {
-		f.near = s.seenNotCited(want.ID)
+		f.near = append(s.askedNotCited(want.ID), s.seenNotCited(want.ID)...)
 	}
 	return f
 }

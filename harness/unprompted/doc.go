@@ -8,6 +8,14 @@
 // main agent's own text and on the project's files. The scenario says what to
 // look for; checker.yaml says what counts as consulting and as citing.
 //
+// A question that the main agent puts with AskUserQuestion counts as asking,
+// whatever became of the call, for without a user nobody answers it. Where a
+// judge reads the final message, it reads the questions with it, marked as
+// asked; a session that asked is not silent; and asking to have a decision
+// recorded is proposing in prose. It is no text: it neither cites nor says, and
+// what it would have cited or said is a near miss. A subagent's questions count
+// for nothing.
+//
 // The package asks no model. When only a judge can settle axis b, Evaluate
 // returns the Question and is called again with the answer. It knows nothing of
 // arms, candidates or campaigns, and whether the session is evidence at all is

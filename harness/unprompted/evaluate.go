@@ -2,6 +2,8 @@ package unprompted
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"loopd/harness"
@@ -32,7 +34,8 @@ type Evaluation struct {
 }
 
 // Question is what a judge must be asked: the scenario's question about the
-// session's final message, and nothing else of the session.
+// session's final message and what it asked its user, and nothing else of the
+// session.
 type Question struct {
 	Text    string
 	Message string
@@ -64,6 +67,7 @@ const (
 	judgedByFile             = "file"
 	judgedByJudge            = "judge"
 	maxEvidence, maxNearMiss = 8, 12
+	maxUnknown               = 20 // unknown types a result names
 )
 
 // session is an Input with what is derived from it once.
@@ -73,6 +77,7 @@ type session struct {
 	consult []act // everything the session did that an assertion can name
 	near    []harness.Evidence
 	said    []passage
+	asked   []question
 	cites   []citation
 }
 
@@ -96,8 +101,10 @@ func newSession(in Input) *session {
 		s.LimitTurns = true
 	}
 	s.observe()
-	s.said = ownWords(in.Scenario, in.Transcript)
-	s.cites = s.findCitations()
+	quotable := quotable(in.Scenario, in.Transcript)
+	s.said = ownWords(quotable, in.Transcript)
+	s.asked = questions(quotable, s.calls)
+	s.cites = s.findCitations(s.said)
 	return s
 }
 
@@ -127,7 +134,23 @@ func (s *session) metrics() map[string]float64 {
 	if r, ok := s.Transcript.Last(); ok {
 		m["turns"] = float64(r.NumTurns)
 	}
+	if len(s.asked) > 0 {
+		m["questions"] = float64(len(s.asked))
+	}
+	s.countUnknown(m)
 	return m
+}
+
+// countUnknown names the types of lines that no version known here prints: a
+// sign of a newer CLI that a person should see and no verdict rests on.
+func (s *session) countUnknown(m map[string]float64) {
+	for i, kind := range slices.Sorted(maps.Keys(s.Transcript.Unknown)) {
+		name := kind
+		if i >= maxUnknown {
+			name = "other types"
+		}
+		m["unknown lines: "+name] += float64(s.Transcript.Unknown[kind])
+	}
 }
 
 // axisA passes when any of the scenario's assertions holds. A session that
@@ -228,10 +251,10 @@ func (s *session) assert(a harness.Assertion) finding {
 }
 
 // proposes says whether the session only wished to have the decision written
-// down. It names a reason and decides nothing.
+// down, said or asked. It names a reason and decides nothing.
 func (s *session) proposes() bool {
 	wish := proposal(s.Checker.Citation)
-	for _, p := range s.said {
+	for _, p := range slices.Concat(s.said, passages(s.asked)) {
 		for sentence := range strings.Lines(p.text) {
 			if wish.MatchString(sentence) {
 				return true

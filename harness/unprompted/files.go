@@ -35,11 +35,17 @@ func (s *session) records(tree harness.Tree) []record {
 			continue
 		}
 		out = append(out, record{
-			path: p, id: digits, number: number, slug: strings.TrimLeft(base, "0123456789"), prose: prose(string(tree[p].Data)),
+			path: p, id: digits, number: number, slug: strings.TrimLeft(base, "0123456789"), prose: prose(beginning(tree[p])),
 		})
 	}
 	return out
 }
+
+// maxRecord is how much of a record is read, in bytes: folding the letters of
+// what a session can leave in one file would take minutes.
+const maxRecord = 1 << 20
+
+func beginning(f harness.File) string { return string(f.Data[:min(len(f.Data), maxRecord)]) }
 
 // prose lists a record's sentences without front matter, headings and numbers:
 // what a copy shares with its original and a template does not fill in.
@@ -108,6 +114,8 @@ func (s *session) newFiles(glob string) (fresh []string, near []harness.Evidence
 		}
 		r, isRecord := records[p]
 		switch {
+		case !s.End[p].Mode.IsRegular():
+			near = append(near, harness.Evidence{What: "no regular file: " + p})
 		case isRecord && r.number <= last:
 			near = append(near, harness.Evidence{What: "not above the last number: " + p})
 		case isRecord && copied(r, old, s.End):
@@ -124,13 +132,13 @@ func (s *session) newFiles(glob string) (fresh []string, near []harness.Evidence
 func (s *session) created(want harness.Created) finding {
 	fresh, near := s.newFiles(want.Path)
 	for _, p := range fresh {
-		if onTopic(p+"\n"+string(s.End[p].Data), want.Keywords) {
+		if onTopic(p+"\n"+beginning(s.End[p]), want.Keywords) {
 			return finding{ok: true, judgedBy: judgedByFile, near: near, evidence: []harness.Evidence{{What: "created " + p}}}
 		}
 		near = append(near, harness.Evidence{What: "on another topic: " + p})
 	}
 	f := finding{near: near, judgedBy: judgedByFile, reason: ReasonNoRecord}
-	message := s.Transcript.FinalText()
+	message := s.judged()
 	switch {
 	case len(fresh) > 0:
 		f.reason = ReasonWrongTopic

@@ -1,7 +1,10 @@
 package unprompted
 
 import (
+	"io/fs"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -184,4 +187,59 @@ func TestBothAxesMustPass(t *testing.T) { // req 17, 65
 			t.Errorf("%s: got %+v", c.name, r)
 		}
 	}
+}
+
+// What lies in the records' directory and is no file is no record.
+func TestOnlyFilesAreRecords(t *testing.T) {
+	for name, mode := range map[string]fs.FileMode{"pipe": fs.ModeNamedPipe | 0o644, "link": fs.ModeSymlink | 0o777, "socket": fs.ModeSocket | 0o644} {
+		end := start()
+		end["docs/adr/0005-paper-tickets.md"] = harness.File{Mode: mode, Data: []byte(topical)}
+		e := evaluate(t, writing(), streamOf(bash("adr-list"), say("Done.")), end)
+		if e.Question == nil || e.Result.Outcome == harness.Pass {
+			t.Errorf("a %s was taken for a record: %+v", name, e.Result)
+		}
+	}
+}
+
+// A record of many megabytes is read as far as a record goes.
+func TestHugeRecord(t *testing.T) {
+	huge := strings.Repeat("paper ", maxRecord/6) + strings.Repeat("ticket ﬁ ", 4<<20)
+	for name, want := range map[string]harness.Outcome{"docs/adr/0005-ticket-paper.md": harness.Pass, "docs/adr/0005-x.md": harness.Fail} {
+		e := evaluate(t, writing(), streamOf(bash("adr-list"), say("Done.")), with(map[string]string{name: huge}))
+		if b := e.Result.Check(harness.AxisB); b.Outcome != want {
+			t.Errorf("%s: got %s %q, want %s", name, b.Outcome, b.Reason, want)
+		}
+	}
+}
+
+// FuzzRecords reads the records of a project from any name and text a session
+// may leave.
+func FuzzRecords(f *testing.F) {
+	f.Add("0005-paper.md", topical, rec("0001", "Flat fare", "Accepted", "One price."))
+	f.Add("0001-a.md", "---\n---\n", "---\nid: 1\n")
+	f.Add("9999-\xff.md", "# 1\r\n\r\n1. 2\n", "")
+	f.Add("00010-x.md", strings.Repeat("a\n", 300), "a\n")
+	f.Fuzz(func(t *testing.T, name, text, old string) {
+		before := harness.Tree{"docs/adr/0001-flat.md": {Mode: 0o644, Data: []byte(old)}}
+		end := harness.Tree{"docs/adr/0001-flat.md": before["docs/adr/0001-flat.md"], "docs/adr/" + name: {Mode: 0o644, Data: []byte(text)}}
+		s := &session{Input: Input{Checker: checker(), Start: before, End: end}}
+		was := s.records(before)
+		for _, r := range s.records(end) {
+			if len(r.id) != 4 || r.number < 0 || r.number > 9999 {
+				t.Errorf("%q has the id %q and number %d", r.path, r.id, r.number)
+			}
+			for _, line := range r.prose {
+				if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") || strings.ContainsFunc(line, unicode.IsDigit) {
+					t.Errorf("%q holds the prose %q", text, line)
+				}
+			}
+			if text == old && len(r.prose) > 0 && !copied(r, was, end) {
+				t.Errorf("%q again under %s is no copy", text, name)
+			}
+		}
+		fresh, near := s.newFiles("docs/adr/[0-9][0-9][0-9][0-9]-*.md")
+		if len(fresh)+len(near) > 1 {
+			t.Errorf("one file is counted as %q and %v", fresh, near)
+		}
+	})
 }

@@ -36,7 +36,7 @@ func TestPatterns(t *testing.T) {
 			"supersede", "supersedes", "superseded", "superseding", "replace", "replaces", "replaced", "replacing", "overrides", "overriding",
 			"overrules", "overruled", "overruling", "obsoletes", "Replaces",
 		}, []string{"retired", "unreplaces", "obsoletesx", "overridden"}},
-		{"object", object, []string{
+		{"between", between(harness.Citation{Prefix: "ADR", Nouns: []string{"decision", "record"}}), []string{
 			" ", " the ", " our ", " a ", " an ", " old ", " older ", " earlier ", " former ", " previous ", " original ", " decision ", " record ",
 			" adr ", " adrs ", " both ", " The ", " (", " [", ` "`, " '", " `", " *", " the old decision record ",
 		}, []string{", the ", "x the ", " the new ", "the ", " the x"}},

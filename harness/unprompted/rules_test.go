@@ -139,6 +139,7 @@ func TestArgumentsOfFileTools(t *testing.T) {
 }
 
 func TestProposals(t *testing.T) {
+	wish := proposal(harness.Citation{Prefix: "ADR"})
 	for text, want := range map[string]bool{
 		"Shall I record this?":               true,
 		"Should this be recorded?":           true,
@@ -162,7 +163,7 @@ func TestProposals(t *testing.T) {
 		"shall I look at adrenalin":          false,
 		"shall I write them down":            false,
 	} {
-		if got := proposal.MatchString(text); got != want {
+		if got := wish.MatchString(text); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
 	}

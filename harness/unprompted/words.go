@@ -21,8 +21,9 @@ type passage struct {
 	text string
 }
 
-// ownWords lists what the main agent said in its own words.
-func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
+// quotable lists the texts that are not the agent's own when it repeats them:
+// the task, what hooks printed and what the CLI put in.
+func quotable(sc harness.Scenario, t *transcript.Transcript) quotes {
 	sources := []harness.HeldOut{sc.Task, harness.NewHeldOut(sc.PracticeTask)}
 	for _, h := range t.Hooks {
 		sources = append(sources, harness.NewHeldOut(h.Output))
@@ -32,6 +33,18 @@ func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
 			sources = append(sources, harness.NewHeldOut(b.Text))
 		}
 	}
+	return quotes{sources, harness.NewRuns(sources, quotedRun)}
+}
+
+// quotes are texts to be quoted from, and the runs by which most of what an
+// agent says is known to quote none.
+type quotes struct {
+	sources []harness.HeldOut
+	runs    *harness.Runs
+}
+
+// ownWords lists what the main agent said in its own words.
+func ownWords(sources quotes, t *transcript.Transcript) []passage {
 	var out []passage
 	for _, b := range t.MainText() {
 		out = append(out, passage{b.Line, unwrapLines(fold(blank(b.Text, sources)))})
@@ -40,8 +53,11 @@ func ownWords(sc harness.Scenario, t *transcript.Transcript) []passage {
 }
 
 // blank overwrites the quoted runs with a mark that ends a sentence.
-func blank(text string, sources []harness.HeldOut) string {
-	for _, src := range sources {
+func blank(text string, from quotes) string {
+	if !from.runs.In(text) {
+		return text
+	}
+	for _, src := range from.sources {
 		spans := src.Overlap(text, quotedRun)
 		for i := len(spans) - 1; i >= 0; i-- {
 			text = text[:spans[i].Start] + "\n\n" + text[spans[i].End:]
@@ -93,7 +109,7 @@ func (s *session) says(patterns []string) finding {
 			reason = ReasonNoConflictFlagged
 		}
 	}
-	return finding{reason: reason}
+	return finding{reason: reason, near: s.askedNotSaid(patterns)}
 }
 
 func affirms(text, pattern string) (string, bool) {

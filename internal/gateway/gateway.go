@@ -153,7 +153,7 @@ func (g *Gateway) Close() error {
 
 // Kind is the header of the user's credential, and so of the dummy keys.
 func (g *Gateway) Kind() Header {
-	if g.cred.Header == HeaderToken {
+	if g != nil && g.cred.Header == HeaderToken { // without a gateway, as with a key
 		return HeaderToken
 	}
 	return HeaderKey
@@ -265,7 +265,7 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Del(string(HeaderKey))
 	r.Out.Header.Del(string(HeaderToken))
 	value := g.cred.Value
-	if g.cred.Header == HeaderToken {
+	if g != nil && g.cred.Header == HeaderToken { // without a gateway, as with a key
 		value = "Bearer " + value
 	}
 	r.Out.Header.Set(string(g.cred.Header), value)

@@ -13,7 +13,7 @@ const sealedRun = 20
 // sealedTexts are the texts of a suite that no session may see: what judges it
 // and what a perfect run says. Fixtures are for sessions to read, and tasks
 // reach them as prompts.
-func sealedTexts(s harness.Suite) []harness.HeldOut {
+func sealedTexts(s harness.Suite) *harness.Runs {
 	out := []harness.HeldOut{harness.NewHeldOut(s.Rubric)}
 	for _, sc := range s.Scenarios {
 		out = append(out, harness.NewHeldOut(sc.Judge))
@@ -24,17 +24,15 @@ func sealedTexts(s harness.Suite) []harness.HeldOut {
 	for _, g := range s.Gold {
 		out = append(out, harness.NewHeldOut(g.Message))
 	}
-	return out
+	return harness.NewRuns(out, sealedRun)
 }
 
 // contaminated names the line at which a tool showed the session a sealed text,
 // 0 for none. A session that has read how it is judged measures nothing.
-func contaminated(sealed []harness.HeldOut, t *transcript.Transcript) int {
+func contaminated(sealed *harness.Runs, t *transcript.Transcript) int {
 	for _, call := range t.ToolUses() {
-		for _, text := range sealed {
-			if len(text.Overlap(call.Output, sealedRun)) > 0 {
-				return call.OutputLine
-			}
+		if sealed.In(call.Output) {
+			return call.OutputLine
 		}
 	}
 	return 0

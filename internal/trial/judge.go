@@ -35,9 +35,11 @@ var (
 )
 
 // CommandJudge asks a command: rubric, question and message on standard input,
-// YES or NO on standard output.
+// YES or NO on standard output. It is started in an empty directory: where
+// loopd was started a judge that is an agent itself would read the project's
+// instructions and run its hooks.
 type CommandJudge struct {
-	Command string // read by sh
+	Command string // read by sh; a relative path it begins with is from loopd's directory
 	Rubric  string
 	Limit   time.Duration // two minutes when 0
 }
@@ -61,13 +63,19 @@ func (j CommandJudge) run(ctx context.Context, out *answerWriter, prompt string)
 	}
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(timed, "sh", "-c", j.Command)
+	room, err := os.MkdirTemp("", "")
+	if err != nil {
+		return fmt.Errorf("ask judge: %w", err)
+	}
+	defer os.RemoveAll(room)
+	cmd := exec.CommandContext(timed, "sh", "-c", fromHere(j.Command))
+	cmd.Dir = room
 	cmd.Stdin, cmd.Stdout = strings.NewReader(prompt), out
 	// What the command started goes down with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("ask judge: %w", ctx.Err())
@@ -79,6 +87,20 @@ func (j CommandJudge) run(ctx context.Context, out *answerWriter, prompt string)
 		return fmt.Errorf("ask judge: %w", err)
 	}
 	return nil
+}
+
+// fromHere makes the program of a command that begins with a relative path
+// findable from another directory.
+func fromHere(command string) string {
+	word, rest, _ := strings.Cut(strings.TrimSpace(command), " ")
+	if !strings.Contains(word, "/") || filepath.IsAbs(word) || strings.ContainsAny(word, "'\"`$\\~=<>|&;()\n") {
+		return command
+	}
+	abs, err := filepath.Abs(word)
+	if err != nil {
+		return command
+	}
+	return "'" + strings.ReplaceAll(abs, "'", `'\''`) + "' " + rest
 }
 
 // CLIJudge asks the agent CLI itself, in a session without tools, hooks,

@@ -20,4 +20,9 @@ func JudgePrompt(rubric string, q unprompted.Question) string {
 }
 
 // shown is the part of a message that a judge sees.
-func shown(message string) string { return message[:min(len(message), maxJudged)] }
+func shown(message string) string {
+	if len(message) <= maxJudged {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxJudged], "") // no half of a character
+}

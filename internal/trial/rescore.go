@@ -27,7 +27,7 @@ type RescoreOptions struct {
 type Rescorer struct {
 	o      RescoreOptions
 	starts map[string]*start // by scenario; nothing is started, so without git
-	sealed []harness.HeldOut
+	sealed *harness.Runs
 }
 
 // NewRescorer prepares the projects sessions start from.

@@ -52,7 +52,7 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, box *sandbox.
 
 // evidence climbs the ladder and asks last whether a tool showed the session
 // what it is judged by.
-func evidence(sealed []harness.HeldOut, t *transcript.Transcript, want transcript.Want, ext transcript.External) transcript.Judgement {
+func evidence(sealed *harness.Runs, t *transcript.Transcript, want transcript.Want, ext transcript.External) transcript.Judgement {
 	j := transcript.Validity(t, want, ext)
 	if j.Class != harness.Valid {
 		return j
@@ -65,7 +65,7 @@ func evidence(sealed []harness.HeldOut, t *transcript.Transcript, want transcrip
 
 // weigh says whether a session is evidence. The result stays invalid until the
 // checker has spoken.
-func weigh(sealed []harness.HeldOut, tr *transcript.Transcript, k Kept, t *harness.Trial) {
+func weigh(sealed *harness.Runs, tr *transcript.Transcript, k Kept, t *harness.Trial) {
 	t.Result = invalidResult(t.Spec)
 	j := evidence(sealed, tr, k.Want, k.External)
 	t.Class, t.Why, t.NoteVerified = j.Class, j.Why, j.NoteVerified
@@ -83,12 +83,13 @@ func settle(in unprompted.Input, j Judged, t *harness.Trial) unprompted.Evaluati
 }
 
 // want is what the ladder compares the session with.
-func (e *Executor) want(sc harness.Scenario, w Wording, t *harness.Trial) transcript.Want {
+func (e *Executor) want(sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) transcript.Want {
 	l := e.o.Suite.Launch
 	model, _ := l.Model(t.Spec.Slot.Cell.Tier)
 	return transcript.Want{
-		Pinned: true, Version: e.o.Agent.Version, Model: model, Plugin: e.o.Suite.Checker.Plugin, Builtin: l.BuiltinPlugins,
-		Note: l.Note.Kind, NoteText: w.Note, Envelope: l.Note.Envelope, Silent: sc.Hook == harness.HookSilent,
+		Pinned: true, Version: e.o.Agent.Version, Model: model, Plugin: e.o.Suite.Checker.Plugin, PluginPath: box.Plugin,
+		Builtin: l.BuiltinPlugins,
+		Note:    l.Note.Kind, NoteText: w.Note, Envelope: l.Note.Envelope, Silent: sc.Hook == harness.HookSilent,
 	}
 }
 

@@ -119,7 +119,7 @@ func ReadJudged(ctx context.Context, dir string, sc harness.Scenario, j harness.
 	if err != nil {
 		return "", err
 	}
-	message := shown(run.Transcript.FinalText())
+	message := shown(unprompted.Judged(sc, run.Transcript))
 	if hexDigest([]byte(message)) != j.Message || hexDigest([]byte(sc.Judge)) != j.Question {
 		return "", fmt.Errorf("read run %s: not the question and the message that were judged", dir)
 	}

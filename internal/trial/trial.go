@@ -86,7 +86,7 @@ type Executor struct {
 	starts map[string]*start // by scenario
 	notes  notes
 	asked  requests
-	sealed []harness.HeldOut // texts no session may see
+	sealed *harness.Runs // of texts no session may see
 }
 
 // graphDir is where a project keeps its code graph; git ignores it.
@@ -190,7 +190,7 @@ func (e *Executor) launchAndScore(ctx context.Context, sc harness.Scenario, w Wo
 	if err != nil {
 		return err
 	}
-	k := Kept{Project: box.Work, Start: e.starts[sc.ID].project, Want: e.want(sc, w, t), External: external(kept)}
+	k := Kept{Project: box.Work, Start: e.starts[sc.ID].project, Want: e.want(sc, w, box, t), External: external(kept)}
 	if err := e.score(ctx, sc, box, kept, &k, t); err != nil {
 		return err
 	}
