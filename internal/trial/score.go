@@ -16,14 +16,10 @@ import (
 // score says whether the attempt is evidence, and if so of what.
 func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, a attempt, t *harness.Trial) error {
 	t.Result = invalidResult(t.Spec)
-	j := transcript.Validity(a.transcript, e.want(sc, w, t), external(a))
+	j := evidence(e.sealed, a.transcript, e.want(sc, w, t.Spec.Slot.Cell.Tier), external(a))
 	t.Class, t.Why, t.NoteVerified, t.Exposed = j.Class, j.Why, j.NoteVerified, a.seen.Exposed
 	e.describe(a, t)
 	if t.Class != harness.Valid {
-		return nil
-	}
-	if line := contaminated(e.sealed, a.transcript); line > 0 {
-		t.Class, t.Why = harness.Contaminated, fmt.Sprintf("a tool showed the session a sealed text (line %d)", line)
 		return nil
 	}
 	end, err := box.Snapshot(ctx)
@@ -38,20 +34,50 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, w Wording, bo
 	if err := e.keepChanges(a.dir, st.tree, end); err != nil {
 		return err
 	}
-	in := unprompted.Input{
+	s, err := settle(ctx, e.o.Judge, unprompted.Input{
 		Scenario: sc, Checker: e.o.Suite.Checker, Transcript: a.transcript, Project: box.Work, Start: st.tree, End: end,
 		LimitTime: a.exit.LimitTime,
+	})
+	if err != nil {
+		return err
 	}
-	ev := unprompted.Evaluate(in)
-	if ev.Question != nil {
-		if ev, err = e.ask(ctx, in, *ev.Question, t); err != nil {
-			return err
-		}
-	}
-	if t.Class == harness.Valid {
-		t.Result = ev.Result
+	if t.Class, t.Why = s.class, s.why; t.Class == harness.Valid {
+		t.Result = s.result
 	}
 	return nil
+}
+
+// evidence climbs the ladder and asks last whether a tool showed the session
+// what it is judged by.
+func evidence(sealed []harness.HeldOut, t *transcript.Transcript, want transcript.Want, ext transcript.External) transcript.Judgement {
+	j := transcript.Validity(t, want, ext)
+	if j.Class != harness.Valid {
+		return j
+	}
+	if line := contaminated(sealed, t); line > 0 {
+		j.Class, j.Why = harness.Contaminated, fmt.Sprintf("a tool showed the session a sealed text (line %d)", line)
+	}
+	return j
+}
+
+// settled is what a session that is evidence came to. The class is valid, or
+// judge_error when the judge gave no answer; then there is no result.
+type settled struct {
+	class  harness.Class
+	why    string
+	result harness.Result
+}
+
+// settle asks the checker and, if that is left with a question, the judge.
+func settle(ctx context.Context, judge Judge, in unprompted.Input) (settled, error) {
+	ev := unprompted.Evaluate(in)
+	if ev.Question == nil {
+		return settled{harness.Valid, "", ev.Result}, nil
+	}
+	if judge == nil {
+		return settled{}, fmt.Errorf("scenario %s asks a question and there is no judge", in.Scenario.ID)
+	}
+	return ask(ctx, judge, in, *ev.Question)
 }
 
 // judgeTries is how often a judge that gives no answer is asked; the session
@@ -60,33 +86,28 @@ const judgeTries = 3
 
 // ask puts the checker's question to the judge twice and evaluates with the
 // answer; a judge that contradicts itself has given none.
-func (e *Executor) ask(ctx context.Context, in unprompted.Input, q unprompted.Question, t *harness.Trial) (unprompted.Evaluation, error) {
-	if e.o.Judge == nil {
-		return unprompted.Evaluation{}, fmt.Errorf("scenario %s asks a question and there is no judge", in.Scenario.ID)
-	}
-	first, err := e.answer(ctx, q)
+func ask(ctx context.Context, judge Judge, in unprompted.Input, q unprompted.Question) (settled, error) {
+	first, err := answer(ctx, judge, q)
 	second := first
 	if err == nil {
-		second, err = e.answer(ctx, q)
+		second, err = answer(ctx, judge, q)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return unprompted.Evaluation{}, ctx.Err() // nobody's answer was waited for
+		return settled{}, ctx.Err() // nobody's answer was waited for
 	case err != nil:
-		t.Class, t.Why = harness.JudgeError, err.Error()
-		return unprompted.Evaluation{}, nil
+		return settled{class: harness.JudgeError, why: err.Error()}, nil
 	case first != second:
-		t.Class, t.Why = harness.JudgeError, "asked twice, the judge said both YES and NO"
-		return unprompted.Evaluation{}, nil
+		return settled{class: harness.JudgeError, why: "asked twice, the judge said both YES and NO"}, nil
 	}
 	in.Answer = &first
-	return unprompted.Evaluate(in), nil
+	return settled{harness.Valid, "", unprompted.Evaluate(in).Result}, nil
 }
 
 // answer asks the judge until it answers, within a bound.
-func (e *Executor) answer(ctx context.Context, q unprompted.Question) (yes bool, err error) {
+func answer(ctx context.Context, judge Judge, q unprompted.Question) (yes bool, err error) {
 	for range judgeTries {
-		if yes, err = e.o.Judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
+		if yes, err = judge.Judge(ctx, q); err == nil || ctx.Err() != nil {
 			break
 		}
 	}
@@ -94,9 +115,9 @@ func (e *Executor) answer(ctx context.Context, q unprompted.Question) (yes bool,
 }
 
 // want is what the ladder compares the session with.
-func (e *Executor) want(sc harness.Scenario, w Wording, t *harness.Trial) transcript.Want {
+func (e *Executor) want(sc harness.Scenario, w Wording, tier string) transcript.Want {
 	l := e.o.Suite.Launch
-	model, _ := l.Model(t.Spec.Slot.Cell.Tier)
+	model, _ := l.Model(tier)
 	return transcript.Want{
 		Pinned: true, Version: e.o.Agent.Version, Model: model, Plugin: e.o.Suite.Checker.Plugin, Builtin: l.BuiltinPlugins,
 		Note: l.Note.Kind, NoteText: w.Note, Envelope: l.Note.Envelope, Silent: sc.Hook == harness.HookSilent,
