@@ -16,6 +16,8 @@ type record struct {
 	path, id, slug string
 	number         int
 	prose          []string
+	lines          map[string]bool // of the whole text, without digits
+	link           bool
 }
 
 // records lists the records of a tree, lowest number first.
@@ -34,8 +36,10 @@ func (s *session) records(tree harness.Tree) []record {
 		if err != nil {
 			continue
 		}
+		text := string(tree[p].Data)
 		out = append(out, record{
-			path: p, id: digits, number: number, slug: strings.TrimLeft(base, "0123456789"), prose: prose(string(tree[p].Data)),
+			path: p, id: digits, number: number, slug: strings.TrimLeft(base, "0123456789"), prose: prose(text), lines: linesOf(text),
+			link: !tree[p].Mode.IsRegular(),
 		})
 	}
 	return out
@@ -44,18 +48,34 @@ func (s *session) records(tree harness.Tree) []record {
 // prose lists a record's sentences without front matter, headings and numbers:
 // what a copy shares with its original and a template does not fill in.
 func prose(text string) []string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
-		if _, body, found := strings.Cut(rest, "\n---"); found {
-			text = body
-		}
-	}
 	var out []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(body(text)) {
 		line = strings.TrimSpace(strings.Map(dropDigits, line))
 		if line != "" && !strings.HasPrefix(line, "#") {
 			out = append(out, line)
 		}
+	}
+	return out
+}
+
+// body is a text without its front matter.
+func body(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
+		if _, after, found := strings.Cut(rest, "\n---"); found {
+			return after
+		}
+	}
+	return text
+}
+
+// linesOf are all lines of a text as prose has them. Of an old record they are
+// compared, so that a copy does not look new for a line put before its front
+// matter.
+func linesOf(text string) map[string]bool {
+	out := make(map[string]bool)
+	for line := range strings.Lines(text) {
+		out[strings.TrimSpace(strings.Map(dropDigits, line))] = true
 	}
 	return out
 }
@@ -79,7 +99,7 @@ func copied(r record, old []record, end harness.Tree) bool {
 		}
 		shared := 0
 		for _, line := range r.prose {
-			if slices.Contains(o.prose, line) {
+			if o.lines[line] {
 				shared++
 			}
 		}
@@ -110,6 +130,8 @@ func (s *session) newFiles(glob string) (fresh []string, near []harness.Evidence
 		switch {
 		case isRecord && r.number <= last:
 			near = append(near, harness.Evidence{What: "not above the last number: " + p})
+		case isRecord && r.link:
+			near = append(near, harness.Evidence{What: "link and no file: " + p})
 		case isRecord && copied(r, old, s.End):
 			near = append(near, harness.Evidence{What: "copy of an old record: " + p})
 		default:
@@ -124,7 +146,12 @@ func (s *session) newFiles(glob string) (fresh []string, near []harness.Evidence
 func (s *session) created(want harness.Created) finding {
 	fresh, near := s.newFiles(want.Path)
 	for _, p := range fresh {
-		if onTopic(p+"\n"+string(s.End[p].Data), want.Keywords) {
+		text := visible(string(s.End[p].Data))
+		if len(want.Keywords) > 0 && strings.TrimSpace(fold(body(text))) == "" {
+			near = append(near, harness.Evidence{What: "nothing to read in it: " + p})
+			continue
+		}
+		if onTopic(p+"\n"+text, want.Keywords) {
 			return finding{ok: true, judgedBy: judgedByFile, near: near, evidence: []harness.Evidence{{What: "created " + p}}}
 		}
 		near = append(near, harness.Evidence{What: "on another topic: " + p})
