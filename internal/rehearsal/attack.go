@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"loopd/harness"
@@ -104,14 +105,15 @@ func keptBase(dir string, start harness.Tree) (exploits.Base, error) {
 }
 
 // attack scores the damaged runs and the exploits of every scenario.
-func attack(ctx context.Context, s harness.Suite, grounds []exploits.Ground, cases []SelfCase, score scorer, parallel int) (SelfReport, error) {
+func (f fabricated) attack(ctx context.Context, score scorer, parallel int) (SelfReport, error) {
+	grounds := f.grounds
 	parts, errs := make([]SelfReport, len(grounds)), make([]error, len(grounds))
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range parallel {
 		workers.Go(func() {
 			for i := range next {
-				parts[i], errs[i] = attackOne(ctx, s, grounds[i], score)
+				parts[i], errs[i] = attackOne(ctx, f.suite, grounds[i], score)
 			}
 		})
 	}
@@ -120,7 +122,7 @@ func attack(ctx context.Context, s harness.Suite, grounds []exploits.Ground, cas
 	}
 	close(next)
 	workers.Wait()
-	report := SelfReport{Cases: cases}
+	report := SelfReport{Cases: slices.Clone(f.cases)}
 	tried := make(map[string]bool)
 	for i, part := range parts {
 		if errs[i] != nil {

@@ -12,6 +12,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/harness/exploits"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
 	"loopd/internal/gateway"
@@ -71,24 +72,39 @@ const neutralTask = "Please begin."
 // asked and no task is used. Scenarios without their code graph are not among
 // the cases.
 func SelfTest(ctx context.Context, o SelfTestOptions) (SelfReport, error) {
+	f, err := fabricate(ctx, o)
+	if err != nil {
+		return SelfReport{}, err
+	}
+	return f.attack(ctx, scoreRun, max(o.Parallel, 1))
+}
+
+// fabricated are the runs of the stand-in, and what they came to.
+type fabricated struct {
+	suite   harness.Suite
+	grounds []exploits.Ground
+	cases   []SelfCase
+}
+
+func fabricate(ctx context.Context, o SelfTestOptions) (f fabricated, err error) {
 	suite := withoutTasks(o.Suite)
 	model, err := simmodel.Start(ctx, halfway(suite))
 	if err != nil {
-		return SelfReport{}, err
+		return f, err
 	}
 	defer model.Close()
 	upstream, err := url.Parse(model.URL())
 	if err != nil {
-		return SelfReport{}, err
+		return f, err
 	}
 	gate, err := gateway.Start(ctx, upstream, gateway.Credential{Header: gateway.HeaderKey})
 	if err != nil {
-		return SelfReport{}, err
+		return f, err
 	}
 	defer gate.Close()
 	store, err := os.MkdirTemp("", "loopd-selftest-")
 	if err != nil {
-		return SelfReport{}, err
+		return f, err
 	}
 	defer os.RemoveAll(store)
 	executor, err := trial.New(ctx, trial.Options{
@@ -98,18 +114,15 @@ func SelfTest(ctx context.Context, o SelfTestOptions) (SelfReport, error) {
 		Rig: both{suite: suite, model: model},
 	})
 	if err != nil {
-		return SelfReport{}, err
+		return f, err
 	}
 	specs := selfSpecs(suite, o.Graphs)
 	cases, err := runCases(ctx, executor, specs, max(o.Parallel, 1))
 	if err != nil {
-		return SelfReport{}, err
+		return f, err
 	}
 	grounds, err := groundsOf(suite, o.Graphs, executor, store, specs, cases)
-	if err != nil {
-		return SelfReport{}, err
-	}
-	return attack(ctx, suite, grounds, cases, scoreRun, max(o.Parallel, 1))
+	return fabricated{suite, grounds, cases}, err
 }
 
 // withoutTasks replaces every held-out task.

@@ -28,6 +28,9 @@ func sealedTexts(s harness.Suite) []harness.HeldOut {
 // 0 for none. A session that has read how it is judged measures nothing.
 func contaminated(sealed []harness.HeldOut, t *transcript.Transcript) int {
 	for _, call := range t.ToolUses() {
+		if len(call.Output) < 2*sealedRun {
+			continue // a word and a space each: too short to hold a run
+		}
 		for _, text := range sealed {
 			if len(text.Overlap(call.Output, sealedRun)) > 0 {
 				return call.OutputLine
