@@ -22,6 +22,7 @@ internal/atomicfile internal/redact internal/mutants
 < harness
 < harness/transcript harness/codegraph
 < harness/unprompted harness/trace harness/repostate
+< harness/exploits
 < frozen
 < candidates
 < candidates/propose
@@ -39,8 +40,8 @@ internal/atomicfile internal/redact internal/mutants
 // other packages: no held-out text where wording is proposed, no knowledge of
 // candidates where is measured, no knowledge of loopd in the statistics.
 const apart = `
-candidates candidates/propose: harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate fixtures scenarios
-harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate: candidates candidates/propose loop
+candidates candidates/propose: harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits fixtures scenarios
+harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits: candidates candidates/propose loop
 stats: internal/atomicfile internal/redact harness
 `
 
@@ -81,7 +82,7 @@ github.com/rogpeppe/go-internal    tests
 // pure lists the packages that are functions of values, and withheld what such
 // a package never imports.
 const (
-	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate candidates loop report"
+	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits candidates loop report"
 	withheld = "os net syscall crypto/rand math/rand math/rand/v2 log unsafe C"
 )
 

@@ -18,25 +18,39 @@ import (
 )
 
 func newSelftest(e env) *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
-		Use: "selftest", Short: "does the checker tell right from wrong: a perfect and an idle run of every scenario", Args: noArgs,
-		Long: "  loopd selftest\n\nRuns every scenario's oracle and nop through the stand-in agent: no model, no\ntask. Exits 3 when one comes out wrong. Without a loopd.yaml here it tests the\nbundled suite on the bundled plugin.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), e, asJSON) },
+		Use: "selftest", Short: "does the checker tell right from wrong: perfect, idle, damaged and cheating runs of every scenario", Args: noArgs,
+		Long: "  loopd selftest\n\nRuns every scenario's oracle and nop through the stand-in agent: no model, no\ntask. Then it breaks one thing at a time in them, and makes wrong runs of them\nthat try to pass (exploits). Exits 3 when a run comes out wrong or an exploit\npasses. Without a loopd.yaml here it tests the bundled suite on the bundled plugin.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), e, asJSON, all) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&all, "all", false, "list every damaged run and every exploit")
 	return cmd
 }
 
-// selftestResult is the JSON of the verb.
+// fewestAttempts is how many exploits must have been tried before their number
+// says anything of the checker.
+const fewestAttempts = 60
+
+// selftestResult is the JSON of the verb. Exploits counts the distinct kinds
+// that were tried, Attempts their runs, Skipped how often a kind did not fit a
+// scenario; Passed are the attempts that got through, or all with --all.
 type selftestResult struct {
-	Scenarios int                  `json:"scenarios"`
-	Cases     []rehearsal.SelfCase `json:"cases"`
-	Wrong     int                  `json:"wrong"`
-	NotRun    []harness.Unrun      `json:"not_run"`
+	Scenarios   int                    `json:"scenarios"`
+	Cases       []rehearsal.SelfCase   `json:"cases"`
+	Wrong       int                    `json:"wrong"`
+	NotRun      []harness.Unrun        `json:"not_run"`
+	Exploits    int                    `json:"exploits"`
+	Attempts    int                    `json:"attempts"`
+	Killed      int                    `json:"killed"`
+	FalsePasses int                    `json:"false_passes"`
+	Skipped     int                    `json:"skipped"`
+	KillRate    float64                `json:"kill_rate"`
+	Listed      []rehearsal.AttackCase `json:"listed"`
 }
 
-func runSelftest(ctx context.Context, e env, asJSON bool) error {
+func runSelftest(ctx context.Context, e env, asJSON, all bool) error {
 	b, err := openBench(ctx, e)
 	if err != nil {
 		return err
@@ -47,33 +61,75 @@ func runSelftest(ctx context.Context, e env, asJSON bool) error {
 		return err
 	}
 	ground := groundOrOpen(ctx, e)
-	cases, err := rehearsal.SelfTest(ctx, rehearsal.SelfTestOptions{
+	r, err := rehearsal.SelfTest(ctx, rehearsal.SelfTestOptions{
 		Suite: b.sealed.Suite, Wording: b.wording, Graphs: b.graphs, Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2,
 	})
 	if err != nil {
 		return err
 	}
-	out := selftestResult{Scenarios: len(b.sealed.Suite.Scenarios), Cases: cases, NotRun: campaign.GridOf(b.sealed.Suite, b.graphs, nil).NotRun}
-	for _, c := range cases {
+	out := selftestOf(r, all)
+	out.Scenarios, out.NotRun = len(b.sealed.Suite.Scenarios), campaign.GridOf(b.sealed.Suite, b.graphs, nil).NotRun
+	if asJSON {
+		err = printJSON(e.stdout, out)
+	} else {
+		err = printSelftest(e, out, all)
+	}
+	if err != nil {
+		return err
+	}
+	return out.verdict()
+}
+
+func selftestOf(r rehearsal.SelfReport, all bool) selftestResult {
+	out := selftestResult{
+		Cases: r.Cases, Exploits: r.Kinds, Attempts: len(r.Attempts), Killed: r.Killed(), Skipped: r.Skipped, Listed: []rehearsal.AttackCase{},
+	}
+	out.FalsePasses = out.Attempts - out.Killed
+	if out.Attempts > 0 {
+		out.KillRate = float64(out.Killed) / float64(out.Attempts)
+	}
+	for _, c := range r.Cases {
 		if !c.Right {
 			out.Wrong++
 		}
 	}
-	if asJSON {
-		err = printJSON(e.stdout, out)
-	} else {
-		err = printSelftest(e, out)
+	for _, a := range r.Attempts {
+		if all || !a.Killed {
+			out.Listed = append(out.Listed, a)
+		}
 	}
-	if err == nil && out.Wrong > 0 {
-		err = &codedError{exitMeasured, fmt.Errorf("%d of %d fabricated runs came out wrong", out.Wrong, len(cases)), ""}
-	}
-	return err
+	return out
 }
 
-func printSelftest(e env, r selftestResult) error {
+// verdict is the error the verb ends with. That too little was tried is no
+// finding about the checker.
+func (r selftestResult) verdict() error {
+	switch {
+	case r.Wrong > 0:
+		return &codedError{exitMeasured, fmt.Errorf("%d of %d fabricated runs came out wrong", r.Wrong, len(r.Cases)), ""}
+	case r.FalsePasses > 0:
+		return &codedError{exitMeasured, fmt.Errorf("%d of %d exploits pass", r.FalsePasses, r.Attempts), ""}
+	case r.Attempts < fewestAttempts:
+		return fmt.Errorf("self-test: %d exploits fit this suite, want %d", r.Attempts, fewestAttempts)
+	}
+	return nil
+}
+
+func printSelftest(e env, r selftestResult, all bool) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "scenario\trun\twant\tgot\ta\tb\treasons")
+	damaged := 0
 	for _, c := range r.Cases {
+		run, want := string(c.Run), string(c.Want)
+		if c.Run == rehearsal.DamageRun {
+			if damaged++; c.Right && !all {
+				continue
+			}
+			run = c.Damage
+			if c.WantClass != harness.Valid {
+				want = string(c.WantClass)
+			}
+		}
 		got := string(c.Got)
 		if c.Class != harness.Valid {
 			got = string(c.Class)
@@ -81,15 +137,26 @@ func printSelftest(e env, r selftestResult) error {
 		if !c.Right {
 			got += " WRONG"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Scenario, c.Run, c.Want, got, c.AxisA, c.AxisB, strings.Join(c.Reasons, ","))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Scenario, run, want, got, c.AxisA, c.AxisB, strings.Join(c.Reasons, ","))
 	}
 	for _, u := range r.NotRun {
 		fmt.Fprintf(w, "%s\tnot run\t\t\t\t\t%s (%s)\n", u.Scenario, u.Reason, u.Hint)
 	}
+	for _, a := range r.Listed {
+		got := string(a.Got)
+		switch {
+		case a.Class != harness.Valid:
+			got = string(a.Class)
+		case !a.Killed:
+			got += " FALSE PASS"
+		}
+		fmt.Fprintf(w, "%s\t%s\tnot pass\t%s\t\t\t%s\n", a.Scenario, a.Kind, got, strings.Join(a.Reasons, ","))
+	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(e.stdout, "\n%d runs, %d wrong\n", len(r.Cases), r.Wrong)
+	_, err := fmt.Fprintf(e.stdout, "\n%d runs (%d of them damaged), %d wrong\nexploits: %d kinds, %d attempts, %d killed (%.1f%%), %d false passes; %d did not fit\n",
+		len(r.Cases), damaged, r.Wrong, r.Exploits, r.Attempts, r.Killed, 100*r.KillRate, r.FalsePasses, r.Skipped)
 	return err
 }
 

@@ -142,6 +142,15 @@ func noteText(output string, w Want) (text, why string) {
 	return openEnvelope([]byte(output))
 }
 
+// Text returns what the hook wants the model to read: the context inside its
+// document, or all it printed where that is no such document.
+func (h Hook) Text() string {
+	if text, why := noteText(h.Output, Want{}); why == "" {
+		return text
+	}
+	return h.Output
+}
+
 func openEnvelope(output []byte) (text, why string) {
 	if !json.Valid(output) {
 		return "", "the hook printed something else than one JSON document"

@@ -87,7 +87,7 @@ func (s *session) askedNotCited(id string) []harness.Evidence {
 func (s *session) askedNotSaid(patterns []string) []harness.Evidence {
 	var out []harness.Evidence
 	for _, q := range s.asked {
-		i := slices.IndexFunc(patterns, func(p string) bool { _, ok := affirms(q.text, p); return ok })
+		i := slices.IndexFunc(patterns, func(p string) bool { _, ok := affirms(q.text, p, false); return ok })
 		if i >= 0 {
 			out = append(out, q.near(regexp.MustCompile(patterns[i]).FindString(q.text)))
 		}

@@ -2,6 +2,7 @@ package unprompted
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type citer struct {
 	prefixed *regexp.Regexp
 	bare     *regexp.Regexp
 	between  *regexp.Regexp
+	upTo     *regexp.Regexp // after an id: the other end of a range
 	known    map[string]bool
 }
 
@@ -54,6 +56,8 @@ func (s *session) newCiter() citer {
 		prefixed: regexp.MustCompile(fmt.Sprintf(`(?i)\b%[1]s(?:s?[\s_:-]*#?(\d{%[2]d})|[\s-]?#?(\d{1,%[2]d}))\b`, regexp.QuoteMeta(form.Prefix), form.Digits)),
 		bare:     regexp.MustCompile(fmt.Sprintf(`\d{%d}`, form.Digits)),
 		between:  between(form),
+		upTo: regexp.MustCompile(fmt.Sprintf(`(?i)^[\s*_`+"`"+`]*(?:-|\.{2,3}|to|through|thru|until)[\s*_`+"`"+`]*(?:%ss?[\s_:-]*)?#?(\d{%d})\b`,
+			regexp.QuoteMeta(form.Prefix), form.Digits)),
 	}
 }
 
@@ -93,7 +97,26 @@ func (c citer) find(sentence string) []citation {
 			out = append(out, citation{id: id, start: m[0], end: m[1], live: true})
 		}
 	}
-	slices.SortFunc(out, func(a, b citation) int { return a.start - b.start })
+	out = append(out, c.within(sentence, out)...)
+	slices.SortStableFunc(out, func(a, b citation) int { return a.start - b.start })
+	return out
+}
+
+// within lists the known records that a range names without spelling them out,
+// its far end included.
+func (c citer) within(sentence string, found []citation) []citation {
+	var out []citation
+	for _, from := range found {
+		m := c.upTo.FindStringSubmatch(sentence[from.end:])
+		if m == nil || !c.known[m[1]] {
+			continue
+		}
+		for _, id := range slices.Sorted(maps.Keys(c.known)) {
+			if from.id < id && id <= m[1] {
+				out = append(out, citation{id: id, start: from.start, end: from.end, live: true})
+			}
+		}
+	}
 	return out
 }
 

@@ -16,6 +16,8 @@ type record struct {
 	path, id, slug string
 	number         int
 	prose          []string
+	lines          map[string]bool // of the whole text, without digits
+	link           bool
 }
 
 // records lists the records of a tree, lowest number first.
@@ -34,8 +36,9 @@ func (s *session) records(tree harness.Tree) []record {
 		if err != nil {
 			continue
 		}
+		text := beginning(tree[p])
 		out = append(out, record{
-			path: p, id: digits, number: number, slug: strings.TrimLeft(base, "0123456789"), prose: prose(beginning(tree[p])),
+			path: p, id: digits, number: number, slug: strings.TrimLeft(base, "0123456789"), prose: prose(text), lines: linesOf(text),
 		})
 	}
 	return out
@@ -50,18 +53,34 @@ func beginning(f harness.File) string { return string(f.Data[:min(len(f.Data), m
 // prose lists a record's sentences without front matter, headings and numbers:
 // what a copy shares with its original and a template does not fill in.
 func prose(text string) []string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
-		if _, body, found := strings.Cut(rest, "\n---"); found {
-			text = body
-		}
-	}
 	var out []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(body(text)) {
 		line = strings.TrimSpace(strings.Map(dropDigits, line))
 		if line != "" && !strings.HasPrefix(line, "#") {
 			out = append(out, line)
 		}
+	}
+	return out
+}
+
+// body is a text without its front matter.
+func body(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
+		if _, after, found := strings.Cut(rest, "\n---"); found {
+			return after
+		}
+	}
+	return text
+}
+
+// linesOf are all lines of a text as prose has them. Of an old record they are
+// compared, so that a copy does not look new for a line put before its front
+// matter.
+func linesOf(text string) map[string]bool {
+	out := make(map[string]bool)
+	for line := range strings.Lines(text) {
+		out[strings.TrimSpace(strings.Map(dropDigits, line))] = true
 	}
 	return out
 }
@@ -85,7 +104,7 @@ func copied(r record, old []record, end harness.Tree) bool {
 		}
 		shared := 0
 		for _, line := range r.prose {
-			if slices.Contains(o.prose, line) {
+			if o.lines[line] {
 				shared++
 			}
 		}
@@ -132,7 +151,12 @@ func (s *session) newFiles(glob string) (fresh []string, near []harness.Evidence
 func (s *session) created(want harness.Created) finding {
 	fresh, near := s.newFiles(want.Path)
 	for _, p := range fresh {
-		if onTopic(p+"\n"+beginning(s.End[p]), want.Keywords) {
+		text := visible(beginning(s.End[p]))
+		if len(want.Keywords) > 0 && strings.TrimSpace(fold(body(text))) == "" {
+			near = append(near, harness.Evidence{What: "nothing to read in it: " + p})
+			continue
+		}
+		if onTopic(p+"\n"+text, want.Keywords) {
 			return finding{ok: true, judgedBy: judgedByFile, near: near, evidence: []harness.Evidence{{What: "created " + p}}}
 		}
 		near = append(near, harness.Evidence{What: "on another topic: " + p})

@@ -206,7 +206,7 @@ func TestAffirms(t *testing.T) {
 		{"it must not\n\nconflict", "conflict", "conflict", true},
 		{"a conflict", "[", "", false},
 	} {
-		if got, ok := affirms(c.text, c.pattern); got != c.want || ok != c.ok {
+		if got, ok := affirms(c.text, c.pattern, true); got != c.want || ok != c.ok {
 			t.Errorf("%q: got %q %v", c.text, got, ok)
 		}
 	}

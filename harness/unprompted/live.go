@@ -7,6 +7,16 @@ import (
 	"loopd/harness"
 )
 
+// A record that a sentence sets aside is not cited either: it "does not apply",
+// is "irrelevant", or was not found.
+var (
+	setAside = regexp.MustCompile(`(?i)^[)\]"'*_` + "`" + `]*,?\s+((is|are|was|were|seems?)\s+(irrelevant|unrelated|inapplicable|missing)|` +
+		`(is|are|was|were)(n't|\s+not)\s+(relevant|related|applicable|found|there|about this)|` +
+		`(do|does|did)(n't|\s+not)\s+(really |actually |seem to |appear to )?(apply|exist|matter))\b`)
+	notThere = regexp.MustCompile(`(?i)(\b(no|without any)\s+((relevant|applicable|matching|related|such)\s+)?|` +
+		`(\bnot|\bnever|n't|\bcannot|\bunable to)\s+(find|see|locate)\s+((any|an|a|the)\s+)?((relevant|applicable|matching|related|such)\s+)?)[("'*_` + "`" + `]*$`)
+)
+
 // A record is spoken of as no longer in force in four ways: something happened
 // to it ("superseded by"), another record did it to it ("supersedes 0001"), the
 // other is the subject and it is "it", or a word says so beside its name
@@ -35,12 +45,17 @@ func between(form harness.Citation) *regexp.Regexp {
 }
 
 // judgeLive marks the citations of one sentence that it speaks of as no longer
-// in force.
+// in force, or sets aside.
 func (c citer) judgeLive(sentence string, found []citation) {
 	if len(found) == 0 {
 		return
 	}
 	groups := group(sentence, found)
+	for _, g := range groups {
+		if notThere.MatchString(sentence[:found[g.from].start]) || setAside.MatchString(sentence[found[g.to-1].end:]) {
+			g.bury(found)
+		}
+	}
 	for _, m := range deadWord.FindAllStringIndex(sentence, -1) {
 		if !negated.MatchString(sentence[:m[0]]) {
 			c.retire(sentence, m, found, groups)
@@ -55,7 +70,7 @@ type span struct{ from, to int }
 func group(sentence string, found []citation) []span {
 	out := []span{{0, 1}}
 	for i := 1; i < len(found); i++ {
-		if last := &out[len(out)-1]; joined.MatchString(sentence[found[i-1].end:found[i].start]) {
+		if last := &out[len(out)-1]; found[i].start < found[i-1].end || joined.MatchString(sentence[found[i-1].end:found[i].start]) {
 			last.to = i + 1
 			continue
 		}
@@ -88,7 +103,12 @@ func (c citer) retire(sentence string, m []int, found []citation, groups []span)
 	if target < 0 {
 		return
 	}
-	for i := groups[target].from; i < groups[target].to; i++ {
+	groups[target].bury(found)
+}
+
+// bury marks the citations of a group as not in force.
+func (g span) bury(found []citation) {
+	for i := g.from; i < g.to; i++ {
 		found[i].live = false
 	}
 }

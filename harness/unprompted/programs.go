@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // readers are programs whose arguments are files they read, list or write.
@@ -25,22 +27,39 @@ var interpreters = strings.Fields(`sh bash dash zsh ksh ash`)
 var languages = strings.Fields(`python python3 ruby perl node`)
 
 // run reads a command by its words. stdin is a here-document's text.
-func (sh *shell) run(argv []string, stdin string) {
+func (sh *shell) run(argv []string, stdin string) status {
 	if len(argv) == 0 || sh.depth >= maxDepth {
-		return
+		return either
 	}
 	sh.depth++
 	defer func() { sh.depth-- }()
 	if body, ok := sh.funcs[argv[0]]; ok {
-		sh.stmt(body)
-		return
+		return sh.function(body)
 	}
 	if rest, ok := unwrap(argv); ok {
-		sh.run(rest, stdin)
-		return
+		return sh.started(argv[0], rest, stdin)
 	}
-	name := sh.program(argv[0])
-	switch args := argv[1:]; {
+	if st, ok := sh.builtin(argv); ok {
+		return st
+	}
+	sh.start(sh.program(argv[0]), argv[1:], stdin)
+	return either
+}
+
+func (sh *shell) function(body *syntax.Stmt) status {
+	loops := sh.loops
+	sh.calls, sh.loops = sh.calls+1, 0
+	st := sh.stmt(body)
+	sh.calls, sh.loops = sh.calls-1, loops
+	if sh.leap == leapReturn {
+		sh.leap = noLeap
+	}
+	return st
+}
+
+// start reads what a program of that name does with its arguments.
+func (sh *shell) start(name string, args []string, stdin string) {
+	switch {
 	case slices.Contains(interpreters, name):
 		sh.interpret(args, stdin)
 	case slices.Contains(languages, name):
@@ -52,7 +71,7 @@ func (sh *shell) run(argv []string, stdin string) {
 	case name == "popd":
 		sh.cwd = unknown
 	case name == "source" || name == ".":
-		sh.run(args, "")
+		sh.sub().run(args, "")
 	case name == "find" || name == "fd":
 		sh.find(args)
 	case slices.Contains(searchers, name):
@@ -64,11 +83,33 @@ func (sh *shell) run(argv []string, stdin string) {
 	}
 }
 
+// scriptFile notes the file a language's interpreter runs. Where an option gives
+// it the text or a module instead, what follows are arguments.
+func (sh *shell) scriptFile(args []string) {
+	files := skip(args, "-I", "-r", "-W", "-X")
+	if slices.ContainsFunc(args[:len(args)-len(files)], inline) {
+		return
+	}
+	if len(files) > 0 {
+		sh.program(files[0])
+	}
+}
+
+// inline reports whether an option of a language's interpreter gives it its
+// script, or a module's name, on the command line.
+func inline(option string) bool {
+	if strings.HasPrefix(option, "--") {
+		return option == "--eval" || strings.HasPrefix(option, "--eval=") || option == "--print"
+	}
+	return strings.HasPrefix(option, "-") && strings.ContainsAny(option, "ecmp") && !strings.HasPrefix(option, "-I") && !strings.HasPrefix(option, "-r")
+}
+
 // program notes the program a command word starts: a bare name, which the
-// shell finds on its path, or a file of a bin directory.
+// shell finds on its path, or a file of a bin directory. A word with a space in
+// it is a whole command line that somebody quoted, and starts nothing.
 func (sh *shell) program(word string) string {
 	dir, name := path.Split(word)
-	if dir == "" || path.Base(path.Clean(dir)) == "bin" {
+	if (dir == "" || path.Base(path.Clean(dir)) == "bin") && !strings.ContainsAny(name, " \t\n") {
 		sh.out.programs = append(sh.out.programs, name)
 	}
 	return name
@@ -100,7 +141,7 @@ func unwrap(argv []string) ([]string, bool) {
 		}
 		return rest, true
 	case "command":
-		if len(rest) > 0 && (rest[0] == "-v" || rest[0] == "-V") {
+		if len(rest) > 0 && strings.HasPrefix(rest[0], "-") && strings.ContainsAny(rest[0], "vV") {
 			return nil, true
 		}
 		return skip(rest), true
@@ -140,6 +181,11 @@ func operands(args []string) []string {
 
 // interpret reads `sh -c TEXT`, `sh FILE` and a script given on standard input.
 func (sh *shell) interpret(args []string, stdin string) {
+	files := skip(args, "-o", "-O")
+	options := args[:len(args)-len(files)]
+	if slices.ContainsFunc(options, func(a string) bool { return shortFlag(a, 'n') }) {
+		return // -n reads a script and runs none of it
+	}
 	for i, a := range args {
 		if strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "c") {
 			if i+1 < len(args) {
@@ -148,37 +194,47 @@ func (sh *shell) interpret(args []string, stdin string) {
 			return
 		}
 	}
-	if files := skip(args, "-o", "-O"); len(files) > 0 {
-		sh.program(files[0])
+	if len(files) == 0 || slices.ContainsFunc(options, func(a string) bool { return shortFlag(a, 's') }) {
+		sh.sub().script(stdin) // with -s the words are the script's own
 		return
 	}
-	sh.sub().script(stdin)
+	sh.program(files[0])
 }
 
-// scriptFile notes the file a language's interpreter runs. Where an option gives
-// it the text or a module instead, what follows are arguments.
-func (sh *shell) scriptFile(args []string) {
-	files := skip(args, "-I", "-r")
-	for _, option := range args[:len(args)-len(files)] {
-		if strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.ContainsAny(option[len(option)-1:], "cemp") {
-			return
-		}
-	}
-	if len(files) > 0 {
-		sh.program(files[0])
-	}
+// shortFlag reports whether an argument is a group of one-letter options that
+// holds this one.
+func shortFlag(arg string, letter rune) bool {
+	return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.ContainsRune(arg, letter)
 }
 
 // read takes every operand of a reading program as touched, and the working
 // directory when a lister is given none.
 func (sh *shell) read(name string, args []string) {
-	files := operands(args)
+	files := operands(without(args, name))
 	for _, f := range files {
 		sh.touch(f)
 	}
 	if len(files) == 0 && slices.Contains(listers, name) {
 		sh.touch(".")
 	}
+}
+
+// leftOut are the options whose value says what a program passes over, by the
+// programs that know them; any program has the long ones.
+var leftOut = map[string]string{"-I": "ls dir tree", "-P": "tree", "-x": "diff"}
+
+// without drops those options and their values.
+func without(args []string, name string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		long := slices.Contains([]string{"--exclude", "--exclude-from", "--ignore", "--hide", "--ignore-file"}, args[i])
+		if long || slices.Contains(strings.Fields(leftOut[args[i]]), name) {
+			i++
+			continue
+		}
+		out = append(out, args[i])
+	}
+	return out
 }
 
 // find takes the directories before the expression, and a path asked for
@@ -229,7 +285,8 @@ func (sh *shell) search(name string, args []string) {
 				value = args[i]
 			}
 			sh.touch(value)
-		case slices.Contains([]string{"-A", "-B", "-C", "-m", "-t", "-T", "-j", "--type", "--exclude", "--exclude-dir"}, a):
+		case slices.Contains([]string{"-A", "-B", "-C", "-m", "-t", "-T", "-j", "--type", "--exclude", "--exclude-dir",
+			"--exclude-from", "--ignore", "--ignore-dir", "--ignore-file", "--label"}, a):
 			i++
 		case strings.HasPrefix(a, "-") && a != "-":
 		case !pattern:

@@ -51,6 +51,11 @@ type shell struct {
 	funcs   map[string]*syntax.Stmt
 	depth   int
 	steps   *int
+	// leap is set while what follows is passed over. calls and loops count the
+	// functions and loops around; strict is set -e.
+	leap         leap
+	calls, loops int
+	strict       bool
 }
 
 // sub returns a subshell: it sees everything and changes nothing.
@@ -77,93 +82,68 @@ func (sh *shell) script(text string) {
 	sh.stmts(file.Stmts)
 }
 
-func (sh *shell) stmts(stmts []*syntax.Stmt) {
+// stmts reads statements up to one that leaves them.
+func (sh *shell) stmts(stmts []*syntax.Stmt) status {
+	st := succeeded
 	for _, s := range stmts {
-		sh.stmt(s)
+		if st = sh.stmt(s); sh.leap != noLeap {
+			break
+		}
+		if _, simple := s.Cmd.(*syntax.CallExpr); simple && sh.strict && st == failed && !s.Negated {
+			sh.leap = leapExit
+			break
+		}
 	}
+	return st
 }
 
-func (sh *shell) stmt(s *syntax.Stmt) {
+func (sh *shell) stmt(s *syntax.Stmt) status {
 	if *sh.steps++; s == nil || *sh.steps > maxSteps {
-		return
+		return either
+	}
+	if s.Background || s.Coprocess {
+		sh = sh.sub()
 	}
 	for _, r := range s.Redirs {
 		sh.redirect(r)
 	}
+	st := sh.command(s)
+	switch {
+	case s.Background || s.Coprocess:
+		return succeeded
+	case s.Negated:
+		return st.negated()
+	}
+	return st
+}
+
+func (sh *shell) command(s *syntax.Stmt) status {
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
-		sh.call(c, s.Redirs)
+		return sh.call(c, s.Redirs)
 	case *syntax.BinaryCmd:
-		sh.binary(c)
+		return sh.binary(c)
 	case *syntax.Subshell:
-		sh.sub().stmts(c.Stmts)
+		return sh.sub().stmts(c.Stmts)
 	case *syntax.Block:
-		sh.stmts(c.Stmts)
+		return sh.stmts(c.Stmts)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
 			sh.funcs[c.Name.Value] = c.Body
 		}
+		return succeeded
 	case *syntax.DeclClause:
 		sh.assign(c.Args)
+		return either
 	case *syntax.TimeClause:
-		sh.stmt(c.Stmt)
+		return sh.stmt(c.Stmt)
 	case *syntax.CoprocClause:
 		sh.sub().stmt(c.Stmt)
+		return succeeded
 	case nil:
+		return either
 	default:
-		sh.compound(c)
-	}
-}
-
-// compound walks conditionals and loops. Which branch ran cannot be read, so
-// all of them count.
-func (sh *shell) compound(c syntax.Command) {
-	switch c := c.(type) {
-	case *syntax.IfClause:
-		for ; c != nil; c = c.Else {
-			sh.stmts(c.Cond)
-			sh.stmts(c.Then)
-		}
-	case *syntax.WhileClause:
-		sh.stmts(c.Cond)
-		sh.stmts(c.Do)
-	case *syntax.ForClause:
-		sh.loop(c)
-	case *syntax.CaseClause:
-		sh.value(c.Word)
-		for _, item := range c.Items {
-			sh.stmts(item.Stmts)
-		}
-	default:
-		sh.substitutions(c)
-	}
-}
-
-func (sh *shell) binary(c *syntax.BinaryCmd) {
-	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-		sh.sub().stmt(c.X)
-		sh.sub().stmt(c.Y)
-		return
-	}
-	sh.stmt(c.X)
-	sh.stmt(c.Y)
-}
-
-// loop runs the body once for each value that can be read, so that
-// `for f in notes/*; do cat "$f"; done` reads the records.
-func (sh *shell) loop(c *syntax.ForClause) {
-	iter, ok := c.Loop.(*syntax.WordIter)
-	if !ok {
-		sh.stmts(c.Do)
-		return
-	}
-	items := sh.words(iter.Items)
-	if len(items) == 0 {
-		items = []string{unknown}
-	}
-	for _, item := range items[:min(len(items), maxItems)] {
-		sh.vars[iter.Name.Value] = item
-		sh.stmts(c.Do)
+		return sh.compound(c)
 	}
 }
 
@@ -211,17 +191,17 @@ func (sh *shell) substitutions(n syntax.Node) {
 }
 
 // call reads a simple command.
-func (sh *shell) call(c *syntax.CallExpr, redirs []*syntax.Redirect) {
+func (sh *shell) call(c *syntax.CallExpr, redirs []*syntax.Redirect) status {
 	if len(c.Args) == 0 {
 		sh.assign(c.Assigns)
-		return
+		return either
 	}
 	for _, a := range c.Assigns {
 		if a.Value != nil {
 			sh.substitutions(a.Value)
 		}
 	}
-	sh.run(sh.words(c.Args), hereDocument(redirs))
+	return sh.run(sh.words(c.Args), hereDocument(redirs))
 }
 
 func hereDocument(redirs []*syntax.Redirect) string {

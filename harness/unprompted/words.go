@@ -3,6 +3,7 @@ package unprompted
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -26,7 +27,7 @@ type passage struct {
 func quotable(sc harness.Scenario, t *transcript.Transcript) quotes {
 	sources := []harness.HeldOut{sc.Task, harness.NewHeldOut(sc.PracticeTask)}
 	for _, h := range t.Hooks {
-		sources = append(sources, harness.NewHeldOut(h.Output))
+		sources = append(sources, harness.NewHeldOut(h.Text()))
 	}
 	for _, b := range t.Blocks {
 		if b.Kind == transcript.Injected && b.Parent == "" {
@@ -47,7 +48,7 @@ type quotes struct {
 func ownWords(sources quotes, t *transcript.Transcript) []passage {
 	var out []passage
 	for _, b := range t.MainText() {
-		out = append(out, passage{b.Line, unwrapLines(fold(blank(b.Text, sources)))})
+		out = append(out, passage{b.Line, unwrapLines(fold(blank(visible(b.Text), sources)))})
 	}
 	return out
 }
@@ -66,15 +67,31 @@ func blank(text string, from quotes) string {
 	return text
 }
 
-// folding makes the many dashes one and drops what cannot be seen. Wide and
-// small forms and the many spaces are left to the normal form.
+// comment is text that Markdown does not show; one left open hides the rest.
+var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+
+// visible leaves out what a reader of the rendered text does not see.
+func visible(text string) string { return comment.ReplaceAllString(text, "\n\n") }
+
+// folding makes the many dashes and quotes one. Wide and small forms and the
+// many spaces are left to the normal form.
 var folding = strings.NewReplacer(
 	"\u2010", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-",
-	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
 	"\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`,
 )
 
-func fold(text string) string { return folding.Replace(norm.NFKC.String(folding.Replace(text))) }
+func fold(text string) string {
+	return folding.Replace(norm.NFKC.String(folding.Replace(strings.Map(dropUnseen, text))))
+}
+
+// dropUnseen drops the characters that have no picture of their own, such as
+// joiners, marks of direction and variation selectors.
+func dropUnseen(r rune) rune {
+	if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+		return -1
+	}
+	return r
+}
 
 // softBreak is a line end inside a paragraph: what follows starts no list item,
 // heading, quotation or table row and is not blank.
@@ -90,40 +107,58 @@ var sentenceEnd = regexp.MustCompile(`[.!?]["')\]*_]*\s+|\n+`)
 
 func sentences(text string) []string { return sentenceEnd.Split(text, -1) }
 
-// negator recognises a negation that governs what follows within a few words.
-var negator = regexp.MustCompile(`(?i)(\b(no|not|never|without|nor|neither|hardly|cannot)|n't)\s+([\w'-]+\s+){0,2}$`)
+// A pattern that matches says nothing where the words around it take it back:
+// a negation that governs what follows within a few words, a condition, or a
+// negation right after it.
+var (
+	negator  = regexp.MustCompile(`(?i)(\b(no|not|never|without|nor|neither|hardly|cannot|nothing|none|unlikely|free of)|n't)\s+([\w'-]+\s+){0,2}$`)
+	supposed = regexp.MustCompile(`(?i)\b(whether\s+([\w'-]+\s+){0,3}|if\s+((it|this|that|they|anything|something|there|the|a|an|any|some|is|are|was|were|` +
+		`do|does|did|would|should|could|might|change|request|your|my)\s+)*)$`)
+	takenBack = regexp.MustCompile(`(?i)^\w*[*_]*(-free\b|\s*[:=-]\s*[*_]*(none|nothing|n/a|0)\b|\s+with\s+(nothing|none)\b|` +
+		`\s+(is|are|was|were)(n't|\s+not)\s+(needed|required|necessary|applicable|relevant|wanted|used)\b|\s+do(es)?(n't|\s+not)\s+(apply|exist|arise|matter)\b)`)
+	// declined is read only where the patterns are the answer itself: "rather
+	// than violate the record" does speak of a conflict.
+	declined = regexp.MustCompile(`(?i)\b(instead of|rather than)\s+([\w'-]+\s+){0,2}$`)
+	// otherConflict is a conflict that no decision is a party to.
+	otherConflict = regexp.MustCompile(`(?i)\b(merge|git|rebase|version|dependency|naming|scheduling)[\s_-]+conflict`)
+)
 
 // says holds when some pattern matches in a sentence that does not negate it:
 // "this does not conflict" flags no conflict.
 func (s *session) says(patterns []string) finding {
-	for _, p := range s.said {
-		for _, pattern := range patterns {
-			if quote, ok := affirms(p.text, pattern); ok {
-				return finding{ok: true, evidence: []harness.Evidence{{Line: p.line, What: "says " + quote}}}
-			}
-		}
-	}
 	reason := ReasonNotSaid
 	for _, a := range s.Scenario.Expect.B {
 		if a.Cites != nil {
 			reason = ReasonNoConflictFlagged
 		}
 	}
+	for _, p := range s.said {
+		for _, pattern := range patterns {
+			if quote, ok := affirms(p.text, pattern, reason == ReasonNotSaid); ok {
+				return finding{ok: true, evidence: []harness.Evidence{{Line: p.line, What: "says " + quote}}}
+			}
+		}
+	}
 	return finding{reason: reason, near: s.askedNotSaid(patterns)}
 }
 
-func affirms(text, pattern string) (string, bool) {
+// affirms finds a match that the words around it let stand. An answer is also
+// taken back by naming what is done instead.
+func affirms(text, pattern string, answer bool) (string, bool) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return "", false
 	}
 	for _, at := range re.FindAllStringIndex(text, -1) {
-		before := text[:at[0]]
+		before, match := text[:at[0]], text[at[0]:at[1]]
 		if ends := sentenceEnd.FindAllStringIndex(before, -1); len(ends) > 0 {
 			before = before[ends[len(ends)-1][1]:]
 		}
-		if !negator.MatchString(before) {
-			return short(text[at[0]:at[1]]), true
+		switch {
+		case negator.MatchString(before), supposed.MatchString(before), otherConflict.MatchString(match), takenBack.MatchString(text[at[1]:]):
+		case answer && declined.MatchString(before):
+		default:
+			return short(match), true
 		}
 	}
 	return "", false

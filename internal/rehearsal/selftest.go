@@ -12,6 +12,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/harness/exploits"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
 	"loopd/internal/gateway"
@@ -29,6 +30,7 @@ type RunKind string
 const (
 	OracleRun RunKind = "oracle" // does it right
 	NopRun    RunKind = "nop"    // does nothing, or does it without noticing
+	DamageRun RunKind = "damage" // a good run with one thing broken
 )
 
 // SelfCase is one fabricated run with what it must come to.
@@ -42,6 +44,11 @@ type SelfCase struct {
 	Class    harness.Class   `json:"class"`
 	Reasons  []string        `json:"reasons"`
 	Right    bool            `json:"right"`
+	// Damage is what was broken in a good run; WantClass and WantReason what
+	// must be said of it.
+	Damage     string        `json:"damage,omitempty"`
+	WantClass  harness.Class `json:"want_class,omitempty"`
+	WantReason string        `json:"want_reason,omitempty"`
 }
 
 // SelfTestOptions say what is tested and with what.
@@ -60,28 +67,44 @@ type SelfTestOptions struct {
 const neutralTask = "Please begin."
 
 // SelfTest runs a perfect and an idle session of every scenario through the
-// stand-in and the simulated model, and says what the checker makes of them. No
-// model is asked and no task is used. Scenarios without their code graph are
-// not among the cases.
-func SelfTest(ctx context.Context, o SelfTestOptions) ([]SelfCase, error) {
+// stand-in and the simulated model, then damages them and makes wrong runs of
+// them that try to pass, and says what the checker makes of all. No model is
+// asked and no task is used. Scenarios without their code graph are not among
+// the cases.
+func SelfTest(ctx context.Context, o SelfTestOptions) (SelfReport, error) {
+	f, err := fabricate(ctx, o)
+	if err != nil {
+		return SelfReport{}, err
+	}
+	return f.attack(ctx, scorerOf(f.suite), max(o.Parallel, 1))
+}
+
+// fabricated are the runs of the stand-in, and what they came to.
+type fabricated struct {
+	suite   harness.Suite
+	grounds []exploits.Ground
+	cases   []SelfCase
+}
+
+func fabricate(ctx context.Context, o SelfTestOptions) (f fabricated, err error) {
 	suite := withoutTasks(o.Suite)
 	model, err := simmodel.Start(ctx, halfway(suite))
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer model.Close()
 	upstream, err := url.Parse(model.URL())
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	gate, err := gateway.Start(ctx, upstream, gateway.Credential{Header: gateway.HeaderKey})
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer gate.Close()
 	store, err := os.MkdirTemp("", "loopd-selftest-")
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer os.RemoveAll(store)
 	executor, err := trial.New(ctx, trial.Options{
@@ -91,9 +114,15 @@ func SelfTest(ctx context.Context, o SelfTestOptions) ([]SelfCase, error) {
 		Rig: both{suite: suite, model: model},
 	})
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	return runCases(ctx, executor, selfSpecs(suite, o.Graphs), max(o.Parallel, 1))
+	specs := selfSpecs(suite, o.Graphs)
+	cases, err := runCases(ctx, executor, specs, max(o.Parallel, 1))
+	if err != nil {
+		return f, err
+	}
+	grounds, err := groundsOf(suite, o.Graphs, executor, store, specs, cases)
+	return fabricated{suite, grounds, cases}, err
 }
 
 // withoutTasks replaces every held-out task.

@@ -29,7 +29,8 @@ func TestSelfTestUsesNoTask(t *testing.T) { // req 41
 	if err := os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\ncat > '%s/'$$\n", said), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cases, err := SelfTest(t.Context(), SelfTestOptions{Suite: sealed.Suite, Binary: agent.Binary{Path: path}, Parallel: 2})
+	r, err := SelfTest(t.Context(), SelfTestOptions{Suite: sealed.Suite, Binary: agent.Binary{Path: path}, Parallel: 2})
+	cases := r.Cases
 	if err != nil || len(cases) == 0 {
 		t.Fatalf("%d cases: %v", len(cases), err)
 	}

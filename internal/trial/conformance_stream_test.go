@@ -42,7 +42,7 @@ func (f fixture) stream(t *testing.T, suite harness.Suite) {
 		Cause: f.Outside.Cause, LimitTime: f.Outside.LimitTime, Killed: f.Outside.Killed, ExitCode: f.Outside.ExitCode,
 		GatewayKnown: true, Exposed: !f.Outside.Unexposed,
 	})
-	if j.Class == harness.Valid && contaminated(sealedTexts(suite), stored.Transcript) > 0 {
+	if j.Class == harness.Valid && contaminated(SealedTexts(suite), stored.Transcript) > 0 {
 		t.Error("the session read a sealed text")
 	}
 	f.wantClass(t, j.Class, j.Why)

@@ -10,10 +10,10 @@ import (
 // a perfect run may name one that a tool prints as well.
 const sealedRun = 20
 
-// sealedTexts are the texts of a suite that no session may see: what judges it
+// SealedTexts are the texts of a suite that no session may see: what judges it
 // and what a perfect run says. Fixtures are for sessions to read, and tasks
 // reach them as prompts.
-func sealedTexts(s harness.Suite) *harness.Runs {
+func SealedTexts(s harness.Suite) *harness.Runs {
 	out := []harness.HeldOut{harness.NewHeldOut(s.Rubric)}
 	for _, sc := range s.Scenarios {
 		out = append(out, harness.NewHeldOut(sc.Judge))

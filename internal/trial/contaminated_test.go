@@ -35,7 +35,7 @@ func TestContaminated(t *testing.T) {
 			{Bash: "ls"}, {Text: "I left the sorter as it was, because what you ask for goes against the decision in force, which is to sort parcels by weight."},
 		}}},
 	}
-	sealed := sealedTexts(suite)
+	sealed := SealedTexts(suite)
 	for name, tc := range map[string]struct {
 		output string
 		want   int

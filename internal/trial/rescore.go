@@ -32,7 +32,7 @@ type Rescorer struct {
 
 // NewRescorer prepares the projects sessions start from.
 func NewRescorer(o RescoreOptions) (*Rescorer, error) {
-	r := &Rescorer{o: o, starts: make(map[string]*start), sealed: sealedTexts(o.Suite)}
+	r := &Rescorer{o: o, starts: make(map[string]*start), sealed: SealedTexts(o.Suite)}
 	for _, sc := range o.Suite.Scenarios {
 		tree, err := StartOf(o.Suite, sc, o.Graphs)
 		if err != nil {

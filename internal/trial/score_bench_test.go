@@ -44,7 +44,7 @@ func scored(ctx context.Context, dir string, suite harness.Suite, sc harness.Sce
 	if err != nil {
 		return "", "", err
 	}
-	if line := contaminated(sealedTexts(suite), stored.Transcript); line > 0 {
+	if line := contaminated(SealedTexts(suite), stored.Transcript); line > 0 {
 		return harness.Contaminated, "", nil
 	}
 	class, _, result := stored.Score(ctx, suite, sc, start, nil)
@@ -92,7 +92,7 @@ func BenchmarkContaminated(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sealed := sealedTexts(conformanceSuite(b))
+	sealed := SealedTexts(conformanceSuite(b))
 	for b.Loop() {
 		if contaminated(sealed, tr) > 0 {
 			b.Fatal("contaminated")

@@ -103,7 +103,7 @@ type start struct {
 // New prepares what sessions have in common. It fails when a scenario's changes
 // do not fit its fixture.
 func New(ctx context.Context, o Options) (*Executor, error) {
-	e := &Executor{o: o, starts: make(map[string]*start), sealed: sealedTexts(o.Suite)}
+	e := &Executor{o: o, starts: make(map[string]*start), sealed: SealedTexts(o.Suite)}
 	e.asked.first = make(map[string]harness.Fingerprint)
 	maps.Copy(e.asked.first, o.Asked)
 	for _, sc := range o.Suite.Scenarios {
