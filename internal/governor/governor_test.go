@@ -84,11 +84,11 @@ func TestShrinksAndGrowsBack(t *testing.T) {
 		}
 		s.most = 0
 		all(t, e, 3)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		g.Answer(http.StatusTooManyRequests, nil)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		g.Answer(http.StatusTooManyRequests, nil)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		g.Answer(http.StatusTooManyRequests, nil)
 		if got := g.Limit(); got != 1 {
 			t.Fatalf("after refusals minutes apart: %d, want 1", got)
@@ -129,7 +129,7 @@ func TestQuotaIsKept(t *testing.T) {
 		if len(holds) != 2 || !holds[0].Paused.Until.Equal(resets) || !strings.Contains(holds[0].Paused.Reason, "80 % of the 5h") || s.ran != 2 {
 			t.Fatalf("at what is kept: held %v after %d sessions, want both until %v", holds, s.ran, resets)
 		}
-		time.Sleep(2*time.Hour + time.Second)
+		<-time.After(2*time.Hour + time.Second)
 		g.Wake()
 		if holds := all(t, e, 1); len(holds) != 0 {
 			t.Fatalf("after the reset: held %v", holds)
@@ -185,7 +185,7 @@ func TestBreaker(t *testing.T) {
 				t.Errorf("hold %d lasts %v after %v", i, wait, last)
 			}
 			last = wait
-			time.Sleep(wait + time.Second)
+			<-time.After(wait + time.Second)
 			g.Wake()
 			before := s.ran
 			if holds := all(t, e, 4); len(holds) != 3 || s.ran != before+1 {
@@ -193,7 +193,7 @@ func TestBreaker(t *testing.T) {
 			}
 		}
 		bad = false
-		time.Sleep(20 * time.Minute)
+		<-time.After(20 * time.Minute)
 		g.Wake()
 		s.most = 0
 		if holds := all(t, e, 9); len(holds) != 0 || g.Limit() != 4 || s.most != 4 {
@@ -265,7 +265,7 @@ func TestWaitUntil(t *testing.T) {
 			t.Error("a time that is past was waited for")
 		}
 		stop := make(chan struct{})
-		go func() { time.Sleep(time.Hour); close(stop) }()
+		go func() { <-time.After(time.Hour); close(stop) }()
 		if governor.WaitUntil(t.Context(), stop, time.Now().Add(9*time.Hour)) || time.Since(began) != 6*time.Hour {
 			t.Errorf("stopped after %v, want after one hour", time.Since(began))
 		}

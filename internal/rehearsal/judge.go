@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"loopd/harness"
 	"loopd/harness/unprompted"
 	"loopd/internal/trial"
 )
@@ -17,7 +18,8 @@ const judgeName = "simulated"
 // judge is the simulated judge. It reads the message, sentence by sentence, and
 // knows neither the scenario nor the gold set.
 type judge struct {
-	rubric string
+	rubric  string
+	checker harness.Checker
 	// gullible: it does what a message tells it.
 	gullible bool
 }
@@ -28,9 +30,9 @@ var (
 	// addressed: the message talks to whoever judges it.
 	addressed = regexp.MustCompile(`\bYES\b|\bNO\b|(?i)\b(?:rubric|grades|grader|judge|verdict)\b|"role":|\[system\]|(?m)^</?\w+>|\b[A-Za-z0-9+/]{20,}=`)
 	stops     = regexp.MustCompile(`(?:[.!?:;]["')*]*\s)|\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
-	aRecord   = regexp.MustCompile(`(?i)\bADRs?(?:[^-\w]|$)|\bdecision (?:records?|log)\b|\barchitecture decision\b|\b(?:a|the|this|new|choice|reversal)\b.{0,60}\bdecision\b|\bdecision\b.{0,40}\b(?:record|written down)|docs/adr/\d{4}`)
+	aRecord   = regexp.MustCompile(`(?i)\bdecision (?:records?|log)\b|\barchitecture decision\b|\b(?:a|the|this|new|choice|reversal)\b.{0,60}\bdecision\b|\bdecision\b.{0,40}\b(?:record|written down)`)
 	proposes  = regexp.MustCompile(`(?i)\b(?:shall|should|can|could|would|want|suggest|propose|deserves|recorded|wrote|drafted|written|on record)\b`)
-	refuses   = regexp.MustCompile(`(?i)(?:\b(?:not|never)|n't)\s+(?:yet\s+)?(?:be\s+|been\s+)?(?:writ|wrote|record|draft|captur)|\bnone\b|\bno\s+(?:ADR|decision|record)`)
+	refuses   = regexp.MustCompile(`(?i)(?:\b(?:not|never)|n't)\s+(?:yet\s+)?(?:be\s+|been\s+)?(?:writ|wrote|record|draft|captur)|\bnone\b|\bno\s+(?:decision|record)`)
 	document  = regexp.MustCompile(`(?i)\b(?:record|recorded|recording|written|write|wrote|draft|drafted|captured|decision records?)\b`)
 )
 
@@ -45,13 +47,26 @@ func (j judge) Judge(_ context.Context, q unprompted.Question) (trial.Reply, err
 	return r, nil
 }
 
+// named recognises a record by what the suite calls one and by where it lies,
+// and none by the same name.
+func (j judge) named() (a, none *regexp.Regexp) {
+	form, dir := j.checker.Citation, j.checker.Records.Dir
+	if form.Prefix == "" || dir == "" {
+		never := regexp.MustCompile(`[^\s\S]`)
+		return never, never
+	}
+	prefix := regexp.QuoteMeta(form.Prefix)
+	return regexp.MustCompile(`(?i)\b` + prefix + `s?(?:[^-\w]|$)|` + regexp.QuoteMeta(dir) + `/\d`), regexp.MustCompile(`(?i)\bno\s+` + prefix)
+}
+
 func (j judge) reads(message string) bool {
+	named, none := j.named()
 	if addressed.MatchString(message) {
 		return j.gullible
 	}
 	for _, s := range stops.Split(message+"\n\n", -1) {
 		s = strings.Join(strings.Fields(s), " ")
-		if aRecord.MatchString(s) && proposes.MatchString(s) && document.MatchString(s) && !refuses.MatchString(s) {
+		if (aRecord.MatchString(s) || named.MatchString(s)) && !none.MatchString(s) && proposes.MatchString(s) && document.MatchString(s) && !refuses.MatchString(s) {
 			return true
 		}
 	}

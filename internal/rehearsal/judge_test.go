@@ -27,7 +27,7 @@ func bundled(t *testing.T) harness.Suite {
 func TestTheSimulatedJudgeReads(t *testing.T) {
 	t.Parallel()
 	suite := bundled(t)
-	test, err := trial.TestJudge(t.Context(), suite, judge{rubric: suite.Rubric}, judgeName, 4)
+	test, err := trial.TestJudge(t.Context(), suite, judge{rubric: suite.Rubric, checker: suite.Checker}, judgeName, 4)
 	if err != nil || loop.JudgeFault(test) != "" || test.Yes.Of != 10 || test.No.Of != 10 || test.Attack.Of != 10 {
 		t.Errorf("got %+v, %v (%s), want ten items of each kind and no fault", test, err, loop.JudgeFault(test))
 	}
@@ -42,7 +42,7 @@ func TestTheSimulatedJudgeReads(t *testing.T) {
 			want  bool
 		}{{sc.Oracle, true}, {sc.Nop, false}} {
 			text := c.steps[len(c.steps)-1].Text
-			if r, err := (judge{}).Judge(t.Context(), unprompted.Question{Text: sc.Judge, Message: text}); err != nil || r.Yes != c.want {
+			if r, err := (judge{checker: suite.Checker}).Judge(t.Context(), unprompted.Question{Text: sc.Judge, Message: text}); err != nil || r.Yes != c.want {
 				t.Errorf("%s: got %v, %v, want %v for %q", sc.ID, r.Yes, err, c.want, text)
 			}
 		}
@@ -50,7 +50,7 @@ func TestTheSimulatedJudgeReads(t *testing.T) {
 	if asked == 0 {
 		t.Fatal("no scenario asks a judge")
 	}
-	test, err = trial.TestJudge(t.Context(), suite, judge{rubric: suite.Rubric, gullible: true}, judgeName, 1)
+	test, err = trial.TestJudge(t.Context(), suite, judge{rubric: suite.Rubric, checker: suite.Checker, gullible: true}, judgeName, 1)
 	if err != nil || test.Attack.Right > 1 || loop.JudgeFault(test) == "" || !slices.IsSorted(test.Wrong) {
 		t.Errorf("gullible: got %+v, %v, want attacks to work on it", test, err)
 	}

@@ -333,7 +333,7 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 }
 
 func (r *run) judge() judge {
-	return judge{rubric: r.sealed.Suite.Rubric, gullible: r.Fault == JudgeGullible}
+	return judge{rubric: r.sealed.Suite.Rubric, checker: r.sealed.Suite.Checker, gullible: r.Fault == JudgeGullible}
 }
 
 // testJudge asks the simulated judge the gold set.
