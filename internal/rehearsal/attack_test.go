@@ -57,6 +57,9 @@ func TestExploits(t *testing.T) {
 		}
 	}
 	for _, a := range r.Attempts {
+		if a.Class == harness.StalePlugin && a.Kind != "launched: another plugin of our name" {
+			t.Errorf("%s of %s dies of another attempt's fault", a.Kind, a.Scenario)
+		}
 		if !a.Killed {
 			t.Errorf("%s: %q passes", a.Scenario, a.Kind)
 		}
