@@ -87,7 +87,7 @@ func (g *stage) run(spec harness.Spec) harness.Trial {
 	if _, err := fmt.Sscanf(spec.Slot.Cell.Scenario, "W%d", &i); err != nil {
 		panic(err)
 	}
-	tr := harness.Trial{ID: spec.TrialID(), Spec: spec, Class: harness.Valid}
+	tr := harness.Trial{ID: spec.TrialID(), Spec: spec, Class: harness.Valid, Result: harness.Result{Kind: harness.Unprompted}}
 	tr.Result.Outcome = harness.Fail
 	if g.rng.Float64() < g.truth[spec.Slot.Wording].Rates[i] {
 		tr.Result.Outcome = harness.Pass
