@@ -417,7 +417,7 @@ func TestNoNetwork(t *testing.T) {
 
 func TestPathInside(t *testing.T) {
 	t.Parallel()
-	w := Walls{program: "/bin/bwrap", visible: []string{"/usr", "/bin"}}
+	w := Walls{rung: RungBwrap, program: "/bin/bwrap", visible: []string{"/usr", "/bin"}}
 	shown := t.TempDir()
 	for _, tt := range []struct{ in, want string }{
 		{"/root/.cargo/bin:/usr/bin:/usrx:/bin:relative::" + shown, "/usr/bin:/bin:" + shown},
