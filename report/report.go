@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"loopd/candidates"
@@ -41,22 +42,25 @@ type Campaign struct {
 	Profile    loop.Profile `json:"profile"`
 	GateE      *float64     `json:"gate_e"`
 	Instrument string       `json:"instrument"`
-	Seal       string       `json:"seal"`
-	Start      string       `json:"start"`
-	Champion   string       `json:"champion"`
-	Kept       []string     `json:"kept"`
-	StartedAt  time.Time    `json:"started_at"`
-	ChangedAt  time.Time    `json:"changed_at"`
-	Sessions   int          `json:"sessions"`
-	Budget     int          `json:"budget"`
-	Cost       Cost         `json:"cost"`
-	Cells      []Cell       `json:"cells"`             // every valid rep of start and champion
-	Gate       *Gate        `json:"gate"`              // nil when no gate was run
-	Transfer   []Cell       `json:"transfer"`          // start and champion on the reserve scenarios; decides nothing
-	Windows    *Windows     `json:"windows,omitempty"` // nil while there is one
-	AA         *stats.AA    `json:"aa"`                // nil before the end of the pilot
-	Guards     []Rate       `json:"guards"`
-	Controls   []Rate       `json:"controls"` // beside the metric, never in it
+	// Isolation is what the sessions ran within, none where they were not shut
+	// in; empty before the first.
+	Isolation string    `json:"isolation,omitempty"`
+	Seal      string    `json:"seal"`
+	Start     string    `json:"start"`
+	Champion  string    `json:"champion"`
+	Kept      []string  `json:"kept"`
+	StartedAt time.Time `json:"started_at"`
+	ChangedAt time.Time `json:"changed_at"`
+	Sessions  int       `json:"sessions"`
+	Budget    int       `json:"budget"`
+	Cost      Cost      `json:"cost"`
+	Cells     []Cell    `json:"cells"`             // every valid rep of start and champion
+	Gate      *Gate     `json:"gate"`              // nil when no gate was run
+	Transfer  []Cell    `json:"transfer"`          // start and champion on the reserve scenarios; decides nothing
+	Windows   *Windows  `json:"windows,omitempty"` // nil while there is one
+	AA        *stats.AA `json:"aa"`                // nil before the end of the pilot
+	Guards    []Rate    `json:"guards"`
+	Controls  []Rate    `json:"controls"` // beside the metric, never in it
 	// NotRun are scenarios outside the metric because they cannot be run here.
 	NotRun     []harness.Unrun `json:"not_run"`
 	Candidates []Summary       `json:"candidates"`
@@ -132,7 +136,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
 		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
-		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
+		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s), Isolation: isolationOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
 	c.NotRun = append([]harness.Unrun{}, s.Started.NotRun...)
@@ -262,8 +266,32 @@ func ids(s *loop.State) []string {
 // worth a warning even where no test speaks.
 const unequalInvalid = 0.02
 
+// noIsolation is the isolation of a session that was not shut in.
+const noIsolation = "none"
+
+// isolationOf names what the sessions ran within, in the order it was first
+// seen.
+func isolationOf(s *loop.State) string {
+	var seen []string
+	for _, t := range s.Trials {
+		if t.Isolation != "" && !slices.Contains(seen, t.Isolation) {
+			seen = append(seen, t.Isolation)
+		}
+	}
+	return strings.Join(seen, ", ")
+}
+
 func warningsOf(s *loop.State) []string {
 	out := []string{}
+	open := 0
+	for _, t := range s.Trials {
+		if t.Isolation == noIsolation {
+			open++
+		}
+	}
+	if open > 0 {
+		out = append(out, fmt.Sprintf("%d of %d sessions were not isolated from the machine: they could read what their user can, and reach the network", open, len(s.Trials)))
+	}
 	if line := unequalArms(s); line != "" {
 		out = append(out, line)
 	}

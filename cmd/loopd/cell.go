@@ -111,7 +111,7 @@ func (b bench) runnable(id, tier string) error {
 
 // executor opens everything a real session needs, keeping attempts in dir.
 func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool) (*trial.Executor, func(), error) {
-	ground, err := groundFor(ctx, e, noIsolation)
+	ground, err := groundFor(ctx, e, b.cfg, noIsolation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,7 @@ func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool
 	}
 	o := trial.Options{
 		Suite: b.sealed.Suite, Seal: b.sealed.Verify, Wording: func(string) (trial.Wording, error) { return b.wording, nil }, Agent: binary,
-		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg),
+		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg), Read: b.cfg.Read, Limits: limitsOf(b.cfg),
 		Graphs: b.graphs, UID: ground.uid, GID: ground.uid, Now: time.Now,
 	}
 	if o.Judge, err = makeJudge(ctx, o); err != nil {

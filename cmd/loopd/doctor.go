@@ -60,7 +60,7 @@ func machineChecks(ctx context.Context, e env, cfg config.Config) []doctor.Check
 		agentName = findClaude(e, "")
 	}
 	// Two rows tell of the same try.
-	ground := sync.OnceValues(func() (ground, error) { return probeGround(ctx, e) })
+	ground := sync.OnceValues(func() (ground, error) { return probeGround(ctx, e, cfg.Rung) })
 	return []doctor.Check{
 		doctor.Git,
 		doctor.Agent(func(ctx context.Context) (string, string, error) {
@@ -69,7 +69,7 @@ func machineChecks(ctx context.Context, e env, cfg config.Config) []doctor.Check
 		}),
 		doctor.Isolation(func(context.Context) (string, error) {
 			g, err := ground()
-			return string(g.walls.Rung()), err
+			return g.walls.String(), err
 		}, hintOf),
 		doctor.Managed(managedSettings),
 		doctor.User(os.Geteuid(), func(context.Context) (int, bool) {

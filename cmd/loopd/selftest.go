@@ -46,7 +46,7 @@ func runSelftest(ctx context.Context, e env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	ground := groundOrOpen(ctx, e)
+	ground := groundOrOpen(ctx, e, b.cfg.Rung)
 	cases, err := rehearsal.SelfTest(ctx, rehearsal.SelfTestOptions{
 		Suite: b.sealed.Suite, Wording: b.wording, Graphs: b.graphs, Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2,
 	})

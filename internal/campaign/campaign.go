@@ -31,6 +31,9 @@ type Options struct {
 	// Credential is the kind of credential sessions run under.
 	Credential string
 	Simulated  bool
+	// Confines is what sessions run in, by name: the rung, what they may read of
+	// the machine, their limits. They are parts of the Instrument.
+	Confines map[string]string
 	// Graphs are the code graphs built for the fixtures, by fixture.
 	Graphs map[string]harness.Tree
 	Now    func() time.Time
@@ -276,6 +279,7 @@ func (c *Campaign) parts() map[string]string {
 	out := map[string]string{
 		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, "credential": c.Credential,
 	}
+	maps.Copy(out, c.Confines)
 	for fixture, tree := range c.Graphs {
 		h := sha256.New()
 		for _, name := range tree.Paths() {
@@ -314,7 +318,10 @@ func shown(digest string) string {
 	if digest == "" {
 		return "none"
 	}
-	return digest[:min(len(digest), 12)]
+	if len(digest) != 2*sha256.Size {
+		return digest // a word, or numbers
+	}
+	return digest[:12]
 }
 
 // record appends events outside a loop.

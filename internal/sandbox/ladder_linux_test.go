@@ -153,10 +153,10 @@ func (w world) operations() map[string][]string {
 			"echo x > " + w.own.Plugin + "/.claude-plugin/plugin.json", "touch " + w.own.Plugin + "/new", "mv " + w.own.Plugin + "/.claude-plugin " + w.own.Plugin + "/old",
 		},
 		"change the mode of a file outside":                   {"chmod 606 " + f, "chmod 755 " + d, "chmod 700 " + w.own.Plugin},
-		"change the times of a file outside":                  {"touch -c -d 2001-01-01 " + f},
+		"change the times of a file outside":                  {"test -e " + f + " && touch -c -d 2001-01-01 " + f},
 		"see that a file outside exists, and how large it is": {"test -s " + f, "stat " + d, "stat " + w.other.Work + "/secret"},
 		"read a file outside":                                 {"grep canary " + w.safe + "/home/.profile", "grep canary " + w.other.Work + "/secret", "grep root " + proc + "/root/etc/shadow || grep canary " + proc + "/root" + w.safe + "/home/.profile"},
-		"list a directory outside":                            {"ls " + w.safe, "ls " + w.other.Work, "ls " + w.own.Root + "/.."},
+		"list a directory outside":                            {"ls " + w.safe, "ls " + w.other.Work, "ls " + w.other.Home + "/"},
 		"see what other programs run":                         {"tr '\\0' ' ' < " + proc + "/cmdline | grep 611.5190", "ls " + proc + "/fd/"},
 		"read the environment, memory or files of another program": {
 			"grep -a canary " + proc + "/environ", "readlink " + proc + "/fd/0", "readlink " + proc + "/cwd", "head -c 1 " + proc + "/maps | grep .",
