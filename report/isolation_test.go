@@ -24,8 +24,8 @@ func TestReportSaysWhatSessionsRanWithin(t *testing.T) {
 	if !slices.Contains(Build(st.state).Warnings, "1 of 4 sessions were not isolated from the machine: they could read what their user can, and reach the network") {
 		t.Errorf("got %q", Build(st.state).Warnings)
 	}
-	md, err := Build(st.state).Markdown()
-	if err != nil || !strings.Contains(string(md), "Isolation of the sessions: bwrap, none.") || !strings.Contains(string(md), "1 of 4 sessions were not isolated") {
-		t.Errorf("%v: the report does not say so:\n%s", err, md)
+	md := Build(st.state).Markdown()
+	if !strings.Contains(string(md), "Isolation of the sessions: bwrap, none.") || !strings.Contains(string(md), "1 of 4 sessions were not isolated") {
+		t.Errorf("the report does not say so:\n%s", md)
 	}
 }

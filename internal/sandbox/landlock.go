@@ -76,6 +76,15 @@ func landlockAgent(b *Box, path string) (string, error) {
 // other ones than the machine's.
 func devices() []string { return []string{"/dev/null", "/dev/zero", "/dev/full"} }
 
+// startupFiles are read by common programs when they start. Where they are
+// there and closed, every command of a session would complain of it.
+func startupFiles() []string {
+	return []string{
+		"/etc/bash.bashrc", "/etc/bashrc", "/etc/profile", "/etc/profile.d", "/etc/inputrc", "/etc/zsh", "/etc/gitconfig", "/etc/ssl/openssl.cnf",
+		"/etc/resolv.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/locale.alias", "/etc/magic", "/etc/mime.types",
+	}
+}
+
 // confine lists what the session may do. The machine's own accounts, hosts and
 // process table take the place of those that bubblewrap makes up.
 func (w Walls) confine(e Enclosure, program string) (confinement, error) {
@@ -85,8 +94,7 @@ func (w Walls) confine(e Enclosure, program string) (confinement, error) {
 	}
 	c.Read = append(c.Read, systemFiles()...)
 	c.Read = append(c.Read, "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/os-release")
-	// A file that is there and closed makes every git command warn of it.
-	c.Read = append(c.Read, "/etc/gitconfig")
+	c.Read = append(c.Read, startupFiles()...)
 	hidden, err := hiddenPaths(e)
 	if err != nil {
 		return c, err

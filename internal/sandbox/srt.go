@@ -74,7 +74,7 @@ func (w Walls) settings(e Enclosure, agent, system string) (srtSettings, error) 
 	s := srtSettings{
 		Network: srtNetwork{AllowedDomains: []string{}, DeniedDomains: []string{}, Strict: true, HTTPProxyPort: e.Port, SOCKSProxyPort: e.Port},
 		Filesystem: srtFilesystem{
-			DenyRead: append(closedToSRT(system), e.Box.Root), AllowRead: slices.Concat(box, []string{e.Box.Plugin, agent}, e.ReadOnly),
+			DenyRead: append(closedToSRT(system), e.Box.Root), AllowRead: slices.Concat(box, []string{e.Box.Plugin, agent}, e.ReadOnly, w.ownPlaces()),
 			AllowWrite: box, DenyWrite: []string{}, AllowGitConfig: true,
 		},
 	}
@@ -90,6 +90,16 @@ func (w Walls) settings(e Enclosure, agent, system string) (srtSettings, error) 
 		s.Bwrap, s.Socat, s.Ripgrep = w.tools["bwrap"], w.tools["socat"], &srtProgram{w.tools["rg"]}
 	}
 	return s, nil
+}
+
+// ownPlaces are what the runtime itself needs inside: its package and, on
+// Linux, the programs that carry the session's way out.
+func (w Walls) ownPlaces() []string {
+	out := []string{filepath.Dir(filepath.Dir(w.program))}
+	if path := w.tools["socat"]; path != "" {
+		out = append(out, path)
+	}
+	return out
 }
 
 // runtimed returns the runtime with settings written for this session beside
@@ -151,20 +161,26 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 
 // srtWalls finds the runtime and what it needs, and runs a program within it.
 func srtWalls(ctx context.Context, o ProbeOptions) (Walls, error) {
+	if os.Geteuid() == 0 && o.UID == 0 {
+		return Walls{}, &WallError{Reason: WallFailed, Program: "sandbox-runtime", Output: "sessions of root could change the kernel's settings in it"}
+	}
 	w := Walls{rung: RungSRT, uid: o.UID, tools: make(map[string]string)}
 	needs := []string{"srt", "node"}
 	if runtime.GOOS == "linux" {
 		needs = append(needs, "bwrap", "socat", "rg")
 	}
+	var err error
 	for _, name := range needs {
-		if w.tools[name] = findProgram(o.Path, name); w.tools[name] == "" {
+		found := findProgram(o.Path, name)
+		if found == "" {
 			return Walls{}, &WallError{Reason: WallAbsent, Missing: name}
 		}
+		// A link to it may lie where a session sees nothing.
+		if w.tools[name], err = filepath.EvalSymlinks(found); err != nil {
+			return Walls{}, fmt.Errorf("probe walls: %w", err)
+		}
 	}
-	var err error
-	if w.program, err = filepath.EvalSymlinks(w.tools["srt"]); err != nil {
-		return Walls{}, fmt.Errorf("probe walls: %w", err)
-	}
+	w.program = w.tools["srt"]
 	if _, w.visible, err = findSystem(); err != nil {
 		return Walls{}, fmt.Errorf("probe walls: %w", err)
 	}
@@ -192,14 +208,14 @@ func (w Walls) trySRT(ctx context.Context, o ProbeOptions) (said string, err err
 	}
 	defer os.RemoveAll(base)
 	inside, outside := filepath.Join(base, "inside"), filepath.Join(base, "outside")
-	err = errors.Join(os.Chmod(base, 0o711), os.Mkdir(inside, 0o777), os.Chmod(inside, 0o777), os.WriteFile(outside, nil, 0o666), os.Chmod(outside, 0o666))
+	err = errors.Join(os.Chmod(base, 0o711), os.Mkdir(inside, 0o777), os.Chmod(inside, 0o777), os.WriteFile(outside, []byte("outside"), 0o666), os.Chmod(outside, 0o666))
 	if err != nil {
 		return "", err
 	}
 	box := &Box{Root: base, Work: inside, Plugin: inside, Home: inside, Config: inside, Tmp: inside}
 	wrapped, err := w.Wrap(Enclosure{
 		Box: box, Agent: "/bin/sh", Env: []string{"PATH=" + o.Path, "HOME=" + inside},
-		Args: []string{"-c", `echo x > "$0" || exit 3; (cat "$1" || echo x > "$1") 2>/dev/null && exit 4; exit 0`, filepath.Join(inside, "x"), outside},
+		Args: []string{"-c", `echo x > "$0" || exit 3; grep -s outside "$1" && exit 4; (echo x > "$1") 2>/dev/null; exit 0`, filepath.Join(inside, "x"), outside},
 	})
 	if err != nil {
 		return "", err
@@ -210,6 +226,10 @@ func (w Walls) trySRT(ctx context.Context, o ProbeOptions) (said string, err err
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay, cmd.SysProcAttr = wrapped.Env, inside, &out, &out, time.Second, probeAttr(o)
 	if runErr := cmd.Run(); runErr != nil && ctx.Err() == nil {
 		return strings.TrimSpace(out.String() + " (" + runErr.Error() + ")"), nil
+	}
+	// What is closed is an empty place of the session's own, which it may fill.
+	if data, err := os.ReadFile(outside); err != nil || string(data) != "outside" {
+		return "a file outside was written to", err
 	}
 	return "", ctx.Err()
 }
