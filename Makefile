@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test check simulate-full rehearse-full bench fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test rungs check simulate-full rehearse-full bench fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile

@@ -2,18 +2,14 @@ package campaign
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"loopd"
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/gitrepo"
@@ -272,56 +268,6 @@ func (e *InstrumentError) Hint() string {
 // name identifies a campaign for people and branches.
 func (c *Campaign) name(commit string) string {
 	return fmt.Sprintf("%s-%d", commit[:7], len(c.states)+1)
-}
-
-// parts are the digests of everything that measures, by name.
-func (c *Campaign) parts() map[string]string {
-	out := map[string]string{
-		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, "credential": c.Credential,
-	}
-	maps.Copy(out, c.Confines)
-	for fixture, tree := range c.Graphs {
-		h := sha256.New()
-		for _, name := range tree.Paths() {
-			fmt.Fprintf(h, "%d:%s,%d:", len(name), name, len(tree[name].Data))
-			h.Write(tree[name].Data)
-		}
-		out["code graph of "+fixture] = hex.EncodeToString(h.Sum(nil))
-	}
-	return out
-}
-
-// instrument is the digest of the parts.
-func instrument(parts map[string]string) string {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		fmt.Fprintf(h, "%d:%s,%d:%s,", len(name), name, len(parts[name]), parts[name])
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// differ lists the parts that are not the same.
-func differ(began, today map[string]string) []string {
-	names := slices.Collect(maps.Keys(began))
-	names = slices.AppendSeq(names, maps.Keys(today))
-	slices.Sort(names)
-	var out []string
-	for _, name := range slices.Compact(names) {
-		if was, is := began[name], today[name]; was != is {
-			out = append(out, fmt.Sprintf("%s was %s, is %s", name, shown(was), shown(is)))
-		}
-	}
-	return out
-}
-
-func shown(digest string) string {
-	if digest == "" {
-		return "none"
-	}
-	if len(digest) != 2*sha256.Size {
-		return digest // a word, or numbers
-	}
-	return digest[:12]
 }
 
 // record appends events outside a loop.

@@ -70,15 +70,6 @@ type Percent float64
 // String writes it as people do.
 func (p Percent) String() string { return strconv.FormatFloat(100*float64(p), 'f', -1, 64) + "%" }
 
-func parsePercent(text string) (Percent, error) {
-	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
-	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !ok || err != nil || !(x >= 0 && x < 100) {
-		return 0, fmt.Errorf("%q is no share such as 20%%", text)
-	}
-	return Percent(x / 100), nil
-}
-
 // Origin says where a setting came from.
 type Origin string
 
@@ -249,22 +240,6 @@ func fromEnv(def any, value string) any {
 	}
 }
 
-// percent reads a share, from the file or from the environment.
-func percent(_, to reflect.Type, value any) (any, error) {
-	if to != reflect.TypeFor[Percent]() {
-		return value, nil
-	}
-	switch v := value.(type) {
-	case Percent:
-		return v, nil
-	case string:
-		return parsePercent(v)
-	case envText:
-		return parsePercent(string(v))
-	}
-	return nil, fmt.Errorf("%v is no share such as 20%%", value)
-}
-
 func envNumber(from, to reflect.Type, value any) (any, error) {
 	if from != reflect.TypeFor[envText]() || to.Kind() != reflect.Int && to.Kind() != reflect.Float64 {
 		return value, nil
@@ -324,12 +299,7 @@ func suggestion(key string) string {
 }
 
 func (c *Config) resolve(dir string) {
-	for i, p := range c.Read {
-		if !filepath.IsAbs(p) {
-			c.Read[i] = filepath.Join(dir, p)
-		}
-		c.Read[i] = filepath.Clean(c.Read[i])
-	}
+	c.resolveRead(dir)
 	for _, p := range []*string{&c.Plugin, &c.State} {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)

@@ -3,60 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// Size is a number of bytes, written such as "4GiB".
-type Size int64
-
-// units are the units of a Size, the largest first.
-func units() []string { return []string{"TiB", "GiB", "MiB", "KiB"} }
-
-// String writes it as people do.
-func (s Size) String() string {
-	for i, unit := range units() {
-		if by := Size(1) << (10 * (len(units()) - i)); s > 0 && s%by == 0 {
-			return strconv.FormatInt(int64(s/by), 10) + unit
-		}
-	}
-	return strconv.FormatInt(int64(s), 10)
-}
-
-func parseSize(text string) (Size, error) {
-	text = strings.TrimSpace(text)
-	if text == "0" {
-		return 0, nil
-	}
-	for i, unit := range units() {
-		number, ok := strings.CutSuffix(text, unit)
-		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if ok && err == nil && x >= 0 && x < 1<<20 {
-			return Size(x * float64(int64(1)<<(10*(len(units())-i)))), nil
-		}
-	}
-	return 0, fmt.Errorf("%q is no size such as 4GiB", text)
-}
-
-// size reads a size, from the file or from the environment.
-func size(_, to reflect.Type, value any) (any, error) {
-	if to != reflect.TypeFor[Size]() {
-		return value, nil
-	}
-	switch v := value.(type) {
-	case Size:
-		return v, nil
-	case int:
-		return parseSize(strconv.Itoa(v))
-	case string:
-		return parseSize(v)
-	case envText:
-		return parseSize(string(v))
-	}
-	return nil, fmt.Errorf("%v is no size such as 4GiB", value)
-}
 
 // rungs are what isolation.rung may be.
 func rungs() []string { return []string{"auto", "bwrap", "landlock", "srt"} }
@@ -67,6 +17,16 @@ const (
 	leastMemory    = 512 << 20
 	leastDisk      = 16 << 20
 )
+
+// resolveRead makes what sessions may read clean absolute paths.
+func (c *Config) resolveRead(dir string) {
+	for i, p := range c.Read {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(dir, p)
+		}
+		c.Read[i] = filepath.Clean(p)
+	}
+}
 
 func (c Config) validateIsolation() error {
 	var errs []error
