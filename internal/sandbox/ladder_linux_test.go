@@ -298,6 +298,31 @@ func TestEachRungStopsWhatTheTableSays(t *testing.T) {
 	}
 }
 
+// fromScopes are the operations that Landlock stops from its version 6 on.
+func fromScopes() []string {
+	return []string{"signal another program", "connect to a socket without a file"}
+}
+
+// An older kernel's Landlock stops what the table says, but for what SECURITY.md
+// says of it.
+func TestOlderLandlock(t *testing.T) {
+	t.Parallel()
+	table := securityTable(t)
+	for _, abi := range []int{4, 5} {
+		uid := users()[len(users())-1]
+		walls := rungOrSkip(t, RungLandlock, uid)
+		walls.abi = abi
+		w := newWorld(t, uid)
+		ops, worked := w.operations(), w.outcome(t, walls, uid)
+		for name, attacks := range ops {
+			stops := table[name][RungLandlock] && !slices.Contains(fromScopes(), name)
+			if did := len(worked[name]); !forReal(name) && did != map[bool]int{false: len(attacks)}[stops] {
+				t.Errorf("version %d: %s: %d of %d worked, want stopped: %v\n%s", abi, name, did, len(attacks), stops, worked[name])
+			}
+		}
+	}
+}
+
 // The session's own way out is open on every rung that has a port.
 func TestLandlockLeavesTheGateway(t *testing.T) {
 	t.Parallel()

@@ -31,14 +31,10 @@ func TestTheRubricIsNoArgument(t *testing.T) {
 	if err := os.WriteFile(path, []byte(looksForRubric), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, walled := range map[string]bool{"open": false, "walled": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, rung := range []sandbox.Rung{sandbox.RungNone, sandbox.RungLandlock, sandbox.RungBwrap} {
+		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
-			var w sandbox.Walls
-			if walled {
-				w = walls(t, nobody())
-			}
-			j, _ := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, w)
+			j, _ := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, rungWalls(t, rung, nobody()))
 			yes, err := j.Judge(t.Context(), question())
 			wantAnswer(t, yes, err, "YES")
 		})

@@ -17,14 +17,7 @@ func (b *bench) onRung(rung sandbox.Rung) *bench {
 	if rung == sandbox.RungNone {
 		return b
 	}
-	w, err := sandbox.Probe(b.t.Context(), sandbox.ProbeOptions{Rung: rung, Path: os.Getenv("PATH")})
-	if err != nil && required(string(rung)) {
-		b.t.Fatal(err)
-	}
-	if err != nil {
-		b.t.Skip(err)
-	}
-	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = w, sandbox.SelfAgent, openDir(b.t), []string{b.dir}
+	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), sandbox.SelfAgent, openDir(b.t), []string{b.dir}
 	return b
 }
 
