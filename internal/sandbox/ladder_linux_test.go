@@ -434,6 +434,19 @@ func TestProcessesAreLimited(t *testing.T) {
 	}
 }
 
+func TestWhatKernelsCount(t *testing.T) {
+	t.Parallel()
+	for release, want := range map[string]bool{"5.14.0-70.el9": true, "6.18.44": true, "5.13.19": false, "5.4.0-150-generic": false, "4.19": false, "": false} {
+		if got := countsByNamespace(release); got != want {
+			t.Errorf("%q: got %v", release, got)
+		}
+	}
+	few, err := userLimit(10, 0)
+	if own, ownErr := threadsOf(os.Geteuid()); err != nil || ownErr != nil || few <= 10 || own == 0 {
+		t.Errorf("got %d, %v, with %d threads, %v, want what runs already left out", few, err, own, ownErr)
+	}
+}
+
 func TestBoxIsWatched(t *testing.T) {
 	t.Parallel()
 	b := wallBox(t, 0)

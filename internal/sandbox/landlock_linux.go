@@ -184,6 +184,27 @@ func userLimit(processes, uid int) (uint64, error) {
 	return uint64(processes + threads), err
 }
 
+// namespaceLimit is the same for a session with a user namespace of its own.
+// Before Linux 5.14 the kernel counted all of the user's there too.
+func namespaceLimit(processes, uid int) (uint64, error) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return 0, fmt.Errorf("ask the kernel's version: %w", err)
+	}
+	if countsByNamespace(unix.ByteSliceToString(u.Release[:])) {
+		return uint64(max(processes, 0)), nil
+	}
+	return userLimit(processes, uid)
+}
+
+func countsByNamespace(release string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 5 || major == 5 && minor >= 14
+}
+
 func threadsOf(uid int) (int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

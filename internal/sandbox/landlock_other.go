@@ -13,4 +13,6 @@ func probeLandlock(context.Context) (int, error) {
 
 func userLimit(int, int) (uint64, error) { return 0, nil }
 
+func namespaceLimit(int, int) (uint64, error) { return 0, nil }
+
 func occupied(info fs.FileInfo) int64 { return info.Size() }

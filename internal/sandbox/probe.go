@@ -164,7 +164,7 @@ func (p prober) probe(ctx context.Context, o ProbeOptions) (Walls, error) {
 	if err != nil {
 		return Walls{}, fmt.Errorf("probe walls: %w", err)
 	}
-	w := Walls{rung: RungBwrap, program: program, system: system, visible: visible}
+	w := Walls{rung: RungBwrap, program: program, system: system, visible: visible, uid: o.UID}
 	said, err := w.try(ctx, o)
 	for _, without := range []*bool{&w.nested, &w.sizeless} {
 		if said == "" || err != nil {

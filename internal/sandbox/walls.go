@@ -196,7 +196,11 @@ func (w Walls) fill(out *Wrapped, e Enclosure, door string) error {
 	if e.Agent == SelfAgent {
 		inside = SelfAgent
 	}
-	data, err := order{Program: inside, Argv: append([]string{"claude"}, e.Args...), Processes: uint64(max(e.Limits.Processes, 0))}.encode()
+	o := order{Program: inside, Argv: append([]string{"claude"}, e.Args...)}
+	if o.Processes, err = namespaceLimit(e.Limits.Processes, w.uid); err != nil {
+		return err
+	}
+	data, err := o.encode()
 	if err != nil {
 		return err
 	}
