@@ -42,31 +42,31 @@ type Campaign struct {
 	Profile    loop.Profile `json:"profile"`
 	GateE      *float64     `json:"gate_e"`
 	Instrument string       `json:"instrument"`
-	// Isolation is what the sessions ran within, none where they were not shut
-	// in; empty before the first.
-	Isolation string    `json:"isolation,omitempty"`
-	Seal      string    `json:"seal"`
-	Start     string    `json:"start"`
-	Champion  string    `json:"champion"`
-	Kept      []string  `json:"kept"`
-	StartedAt time.Time `json:"started_at"`
-	ChangedAt time.Time `json:"changed_at"`
-	Sessions  int       `json:"sessions"`
-	Budget    int       `json:"budget"`
-	Cost      Cost      `json:"cost"`
-	Cells     []Cell    `json:"cells"`             // every valid rep of start and champion
-	Gate      *Gate     `json:"gate"`              // nil when no gate was run
-	Transfer  []Cell    `json:"transfer"`          // start and champion on the reserve scenarios; decides nothing
-	Windows   *Windows  `json:"windows,omitempty"` // nil while there is one
-	AA        *stats.AA `json:"aa"`                // nil before the end of the pilot
-	Guards    []Rate    `json:"guards"`
-	Controls  []Rate    `json:"controls"` // beside the metric, never in it
+	Seal       string       `json:"seal"`
+	Start      string       `json:"start"`
+	Champion   string       `json:"champion"`
+	Kept       []string     `json:"kept"`
+	StartedAt  time.Time    `json:"started_at"`
+	ChangedAt  time.Time    `json:"changed_at"`
+	Sessions   int          `json:"sessions"`
+	Budget     int          `json:"budget"`
+	Cost       Cost         `json:"cost"`
+	Cells      []Cell       `json:"cells"`             // every valid rep of start and champion
+	Gate       *Gate        `json:"gate"`              // nil when no gate was run
+	Transfer   []Cell       `json:"transfer"`          // start and champion on the reserve scenarios; decides nothing
+	Windows    *Windows     `json:"windows,omitempty"` // nil while there is one
+	AA         *stats.AA    `json:"aa"`                // nil before the end of the pilot
+	Guards     []Rate       `json:"guards"`
+	Controls   []Rate       `json:"controls"` // beside the metric, never in it
 	// NotRun are scenarios outside the metric because they cannot be run here.
 	NotRun     []harness.Unrun `json:"not_run"`
 	Candidates []Summary       `json:"candidates"`
 	Invalid    []Invalid       `json:"invalid"`
 	Warnings   []string        `json:"warnings"`
 	Drift      []Drifted       `json:"drift,omitempty"`
+	// Isolation is what the sessions ran within, none where they were not shut
+	// in; empty before the first.
+	Isolation string `json:"isolation,omitempty"`
 }
 
 // Drifted is a path of the seal that changed, with what was sealed and what is

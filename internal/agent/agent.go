@@ -67,8 +67,9 @@ type Exit struct {
 	Signal string
 	// Cause is what ended the session: a clock or the caller (startup_hang,
 	// hang, cancelled, suspended), the kernel for want of memory or MaxMemory
-	// (oom), or what Overrun said. Empty when it ended by itself, when it was ended after its result, with
-	// LimitTime, and when a signal came from elsewhere.
+	// (oom), or what Overrun said. Empty when it ended by itself, when it was
+	// ended after its result, with LimitTime, and when a signal came from
+	// elsewhere.
 	Cause harness.Class
 	// LimitTime: the total clock ended a session that was still working.
 	LimitTime bool
