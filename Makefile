@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test check simulate-full rehearse-full mutate-full memory-full bench fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full bench fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -37,8 +37,13 @@ setup: ## what the tests need: a C compiler, bubblewrap, and the pinned agent CL
 # A skip of what LOOPD_REQUIRE names is a failure.
 race:
 	@echo "== go test -race ./..."
-	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE=claude,bwrap,landlock LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
 		CGO_ENABLED=1 go test -race -timeout 15m ./...
+
+rungs: ## the rungs of isolation on Anthropic's sandbox runtime too; needs socat and ripgrep
+	@echo "== set up: sandbox runtime"
+	@PATH="$$(./scripts/sandbox-runtime/install.sh .tools/sandbox-runtime):$$PATH" LOOPD_REQUIRE=claude,bwrap,landlock,srt \
+		LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" go test -count=1 -run 'Rung' ./internal/sandbox ./internal/agent
 
 check: gofmt vet staticcheck darwin ## gofmt, vet, staticcheck, and vet and build for macOS
 

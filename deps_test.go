@@ -65,6 +65,7 @@ github.com/vbatts/go-mtree         frozen
 github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
+github.com/landlock-lsm/go-landlock internal/sandbox
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
 github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"loopd/candidates"
@@ -72,6 +73,9 @@ type Campaign struct {
 	Rescored   *Rescored       `json:"rescored,omitempty"` // nil unless a rescore was accepted
 	// Judge is nil where no scenario asks one.
 	Judge *Judged `json:"judge,omitempty"`
+	// Isolation is what the sessions ran within, none where they were not shut
+	// in; empty before the first.
+	Isolation string `json:"isolation,omitempty"`
 }
 
 // Drifted is a path of the seal that changed, with what was sealed and what is
@@ -144,7 +148,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
 		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
-		Rescored: rescoredOf(s),
+		Rescored: rescoredOf(s), Isolation: isolationOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
 	arms := armsOf(s)
@@ -281,8 +285,32 @@ func ids(s *loop.State) []string {
 // worth a warning even where no test speaks.
 const unequalInvalid = 0.02
 
+// noIsolation is the isolation of a session that was not shut in.
+const noIsolation = "none"
+
+// isolationOf names what the sessions ran within, in the order it was first
+// seen.
+func isolationOf(s *loop.State) string {
+	var seen []string
+	for _, t := range s.Trials {
+		if t.Isolation != "" && !slices.Contains(seen, t.Isolation) {
+			seen = append(seen, t.Isolation)
+		}
+	}
+	return strings.Join(seen, ", ")
+}
+
 func warningsOf(s *loop.State) []string {
 	out := []string{}
+	open := 0
+	for _, t := range s.Trials {
+		if t.Isolation == noIsolation {
+			open++
+		}
+	}
+	if open > 0 {
+		out = append(out, fmt.Sprintf("%d of %d sessions were not isolated from the machine: they could read what their user can, and reach the network", open, len(s.Trials)))
+	}
 	if line := unequalArms(s); line != "" {
 		out = append(out, line)
 	}

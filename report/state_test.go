@@ -54,7 +54,7 @@ func (st *story) trial(sl harness.Slot, attempt int, class harness.Class, pass b
 	cost := 0.0125
 	t := harness.Trial{
 		ID: spec.TrialID(), Spec: spec, Instrument: "0123456789abcdef0123", Class: class, Seconds: 1.5, CostUSD: &cost,
-		Usage: harness.Usage{Input: 100, Output: 20, CacheRead: 5},
+		Usage: harness.Usage{Input: 100, Output: 20, CacheRead: 5}, Isolation: "bwrap",
 	}
 	t.Result = harness.Result{Kind: harness.Unprompted, Case: sl.Cell.Scenario, Outcome: harness.Invalid}
 	if class == harness.Valid {

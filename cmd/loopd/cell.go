@@ -127,7 +127,7 @@ func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool
 // returned closes the gateway.
 func (b bench) options(ctx context.Context, e env, dir string, noIsolation bool) (trial.Options, func(), error) {
 	var o trial.Options
-	ground, err := groundFor(ctx, e, noIsolation)
+	ground, err := groundFor(ctx, e, b.cfg, noIsolation)
 	if err != nil {
 		return o, nil, err
 	}
@@ -145,7 +145,7 @@ func (b bench) options(ctx context.Context, e env, dir string, noIsolation bool)
 	}
 	o = trial.Options{
 		Suite: b.sealed.Suite, Seal: b.sealed.Verify, Wording: func(string) (trial.Wording, error) { return b.wording, nil }, Agent: binary,
-		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg),
+		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg), Read: b.cfg.Read, Limits: limitsOf(b.cfg),
 		Graphs: b.graphs, UID: ground.uid, GID: ground.uid, Now: time.Now,
 	}
 	if o.Judge, err = judge.make(ctx, o); err != nil {

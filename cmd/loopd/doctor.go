@@ -36,11 +36,21 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	if _, missing := errors.AsType[*config.NotFoundError](configErr); configErr != nil && !missing {
 		return configErr
 	}
-	checks := machineChecks(ctx, e, l.Config)
+	if configErr != nil {
+		l.Config.Rung = e.getenv("LOOPD_ISOLATION_RUNG") // the rest of the environment means nothing without a plugin
+	}
+	// Several rows tell of the same try.
+	g := sync.OnceValues(func() (ground, error) { return probeGround(ctx, e, l.Config.Rung) })
+	checks := machineChecks(ctx, e, l.Config, g)
 	if configErr == nil {
 		checks = append(checks, pluginChecks(e, l.Config)...)
 	}
 	rows := doctor.Examine(ctx, checks...)
+	stands, groundErr := g()
+	rows = append(rows, rungRows(stands)...)
+	if configErr == nil && groundErr == nil {
+		rows = append(rows, programRows(ctx, e, l.Config, stands)...)
+	}
 	if asJSON {
 		if err := printJSON(e.stdout, rows); err != nil {
 			return err
@@ -54,13 +64,11 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	return nil
 }
 
-func machineChecks(ctx context.Context, e env, cfg config.Config) []doctor.Check {
+func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() (ground, error)) []doctor.Check {
 	agentName := cfg.Agent
 	if agentName == "" || agentName == "claude" {
 		agentName = findClaude(e, "")
 	}
-	// Two rows tell of the same try.
-	ground := sync.OnceValues(func() (ground, error) { return probeGround(ctx, e) })
 	return []doctor.Check{
 		doctor.Git,
 		doctor.Agent(func(ctx context.Context) (string, string, error) {
@@ -69,7 +77,7 @@ func machineChecks(ctx context.Context, e env, cfg config.Config) []doctor.Check
 		}),
 		doctor.Isolation(func(context.Context) (string, error) {
 			g, err := ground()
-			return string(g.walls.Rung()), err
+			return g.walls.String(), err
 		}, hintOf),
 		doctor.Managed(managedSettings),
 		doctor.User(os.Geteuid(), func(context.Context) (int, bool) {

@@ -193,7 +193,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
-	ground := groundOrOpen(ctx, e)
+	ground := groundOrOpen(ctx, e, "")
 	bar := newProgress(e.stderr, setup.Sessions)
 	defer bar.close()
 	return rehearsal.Run(ctx, rehearsal.Options{

@@ -98,7 +98,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.ground, err = groundFor(ctx, e, o.noIsolation); err != nil {
+	if o.ground, err = groundFor(ctx, e, l.Config, o.noIsolation); err != nil {
 		return err
 	}
 	n, err := openNight(ctx, e, l.Config, o)
@@ -190,14 +190,14 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	}
 	n.campaign, err = campaign.Open(ctx, campaign.Options{
 		Home: home, Plugin: cfg.Plugin, Sealed: sealed, AgentName: "claude " + binary.Version, AgentSHA: binary.SHA256,
-		Credential: string(cred.Kind), Judge: judge.name, Graphs: n.graphs, Now: time.Now, Log: logger(e),
+		Credential: string(cred.Kind), Judge: judge.name, Confines: o.ground.confines(cfg), Graphs: n.graphs, Now: time.Now, Log: logger(e),
 	})
 	if err != nil {
 		return nil, err
 	}
 	n.trial = trial.Options{
 		Suite: sealed.Suite, Seal: sealed.Verify, Wording: n.campaign.Wordings.Trial, Agent: binary, Store: home.Trials(),
-		Redactor: redact.New(cred.Value()), Walls: o.ground.walls, Hidden: hiddenFrom(home, cfg), Graphs: n.graphs, UID: o.ground.uid, GID: o.ground.uid, Now: time.Now,
+		Redactor: redact.New(cred.Value()), Walls: o.ground.walls, Hidden: hiddenFrom(home, cfg), Read: cfg.Read, Limits: limitsOf(cfg), Graphs: n.graphs, UID: o.ground.uid, GID: o.ground.uid, Now: time.Now,
 	}
 	if n.gateway, err = startGateway(ctx, e, cred); err == nil {
 		n.trial.Gateway = n.gateway

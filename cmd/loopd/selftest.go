@@ -60,7 +60,7 @@ func runSelftest(ctx context.Context, e env, asJSON, all bool) error {
 	if err != nil {
 		return err
 	}
-	ground := groundOrOpen(ctx, e)
+	ground := groundOrOpen(ctx, e, b.cfg.Rung)
 	r, err := rehearsal.SelfTest(ctx, rehearsal.SelfTestOptions{
 		Suite: b.sealed.Suite, Wording: b.wording, Graphs: b.graphs, Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2,
 	})

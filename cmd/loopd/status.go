@@ -34,7 +34,8 @@ type status struct {
 	Budget     int              `json:"budget"`
 	Round      string           `json:"round,omitempty"` // what is being run
 	LastEvent  time.Time        `json:"last_event"`
-	Quota      *harness.Quota   `json:"quota,omitempty"` // of the account, as last heard
+	Quota      *harness.Quota   `json:"quota,omitempty"`     // of the account, as last heard
+	Isolation  string           `json:"isolation,omitempty"` // of the sessions so far
 	Simulated  bool             `json:"simulated"`
 	Candidates []report.Summary `json:"candidates"`
 }
@@ -51,7 +52,7 @@ func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
 	rep := report.Build(s)
 	out := status{
 		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
-		Simulated: rep.Simulated, Candidates: rep.Candidates,
+		Isolation: rep.Isolation, Simulated: rep.Simulated, Candidates: rep.Candidates,
 	}
 	if q := lastQuota(r.states); !q.IsZero() {
 		out.Quota = &q
@@ -71,6 +72,9 @@ func printStatus(e env, st status) error {
 		fmt.Fprintln(e.stdout, "simulated: the model is a program")
 	}
 	fmt.Fprintf(e.stdout, "%d of %d sessions; last event %s\n", st.Sessions, st.Budget, st.LastEvent.Local().Format("2006-01-02 15:04:05"))
+	if st.Isolation != "" {
+		fmt.Fprintf(e.stdout, "isolation of the sessions: %s\n", st.Isolation)
+	}
 	if st.Quota != nil {
 		fmt.Fprintln(e.stdout, quotaLine(*st.Quota))
 	}

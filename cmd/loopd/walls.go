@@ -2,36 +2,89 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 
+	"loopd/internal/config"
 	"loopd/internal/sandbox"
 )
 
-// ground is what sessions stand on: the walls around them, and the user they
-// run as when loopd is root.
+// ground is what sessions stand on: the walls around them, the user they run as
+// when loopd is root, and the rungs that were tried on the way.
 type ground struct {
 	walls sandbox.Walls
 	uid   int
+	tried []triedRung
 }
 
-// probeGround finds out whether sessions can be shut in here, by doing it. Root
-// tries as nobody first, so that a session which broke out would be nobody.
-func probeGround(ctx context.Context, e env) (ground, error) {
+// triedRung is one rung and why it does not stand; nil when it does.
+type triedRung struct {
+	rung sandbox.Rung
+	err  error
+}
+
+// probeGround finds the best rung on which sessions can be shut in here, by
+// doing it; one that is named is the only one tried.
+func probeGround(ctx context.Context, e env, rung string) (ground, error) {
+	g := ground{uid: sessionUser()}
+	var errs []error
+	for _, r := range rungsOf(rung) {
+		walls, uid, err := probeRung(ctx, e, r)
+		g.tried = append(g.tried, triedRung{r, err})
+		if err == nil {
+			g.walls, g.uid = walls, uid
+			return g, nil
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("probe walls: there are none for %s", runtime.GOOS))
+	}
+	return g, oneLine(errs)
+}
+
+// rungsOf are the rungs to try, the better first.
+func rungsOf(named string) []sandbox.Rung {
+	if named != "" && named != "auto" {
+		return []sandbox.Rung{sandbox.Rung(named)}
+	}
+	return sandbox.Rungs(runtime.GOOS)
+}
+
+// probeRung tries as nobody first where loopd is root, so that a session which
+// broke out would be nobody. Only in namespaces of its own may it be root.
+func probeRung(ctx context.Context, e env, rung sandbox.Rung) (sandbox.Walls, int, error) {
 	uid := sessionUser()
-	walls, err := sandbox.Probe(ctx, sandbox.ProbeOptions{Path: e.getenv("PATH"), UID: uid, GID: uid})
-	if err == nil || uid == 0 {
-		return ground{walls, uid}, err
+	o := sandbox.ProbeOptions{Rung: rung, Path: e.getenv("PATH"), UID: uid, GID: uid}
+	walls, err := sandbox.Probe(ctx, o)
+	if err == nil || uid == 0 || rung != sandbox.RungBwrap {
+		return walls, uid, err
 	}
-	if walls, rootErr := sandbox.Probe(ctx, sandbox.ProbeOptions{Path: e.getenv("PATH")}); rootErr == nil {
-		return ground{walls, 0}, nil
+	o.UID, o.GID = 0, 0
+	if asRoot, rootErr := sandbox.Probe(ctx, o); rootErr == nil {
+		return asRoot, 0, nil
 	}
-	return ground{uid: uid}, err
+	return sandbox.Walls{}, uid, err
+}
+
+// oneLine joins errors into one whose hint is the first's.
+func oneLine(errs []error) error {
+	err := errs[0]
+	for _, next := range errs[1:] {
+		err = fmt.Errorf("%w; %w", err, next)
+	}
+	return err
 }
 
 // groundOrOpen goes on without walls where there are none and says so. Only a
 // rehearsal may: its model is a program of ours.
-func groundOrOpen(ctx context.Context, e env) ground {
-	g, err := probeGround(ctx, e)
+func groundOrOpen(ctx context.Context, e env, rung string) ground {
+	g, err := probeGround(ctx, e, rung)
 	if err != nil {
 		fmt.Fprintf(e.stderr, "loopd: sessions are not isolated: %v\n", err)
 		if hint := hintOf(err); hint != "" {
@@ -43,8 +96,11 @@ func groundOrOpen(ctx context.Context, e env) ground {
 
 // groundFor shuts real sessions in, or refuses where that cannot be done and
 // the user has not accepted it.
-func groundFor(ctx context.Context, e env, accepted bool) (ground, error) {
-	g, err := probeGround(ctx, e)
+func groundFor(ctx context.Context, e env, cfg config.Config, accepted bool) (ground, error) {
+	if err := checkRead(e, cfg); err != nil {
+		return ground{}, err
+	}
+	g, err := probeGround(ctx, e, cfg.Rung)
 	if err == nil {
 		return g, nil
 	}
@@ -61,4 +117,81 @@ func wallHint(err error) string {
 		return hint
 	}
 	return "loopd run --sessions 400 --i-accept-no-isolation"
+}
+
+// limitsOf are the limits of one session.
+func limitsOf(cfg config.Config) sandbox.Limits {
+	return sandbox.Limits{Memory: int64(cfg.Memory), Disk: int64(cfg.Disk), Processes: cfg.Processes}
+}
+
+// confines are the parts of the Instrument that say what sessions run within:
+// each changes what a session can do.
+func (g ground) confines(cfg config.Config) map[string]string {
+	out := map[string]string{
+		"isolation":         g.walls.String(),
+		"limits of session": fmt.Sprintf("memory %s, disk %s, processes %d", cfg.Memory, cfg.Disk, cfg.Processes),
+	}
+	if len(cfg.Read) > 0 {
+		sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(cfg.Read)), "\x00")))
+		out["readable to sessions"] = hex.EncodeToString(sum[:])
+	}
+	return out
+}
+
+// checkRead refuses to show sessions what decides about them or is the user's
+// alone, and what is not there.
+func checkRead(e env, cfg config.Config) error {
+	if len(cfg.Read) == 0 {
+		return nil
+	}
+	closed, err := closedPaths(e, cfg)
+	if err != nil {
+		return err
+	}
+	for _, p := range cfg.Read {
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil {
+			return usageError("loopd config", "isolation.read: %w", err)
+		}
+		for what, path := range closed {
+			for _, c := range []string{path, resolvedOr(path)} {
+				if within(c, real) || within(c, p) || within(real, c) {
+					return usageError("loopd config", "isolation.read: %s would show sessions %s, %s", p, what, path)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// closedPaths are what no setting may show, by what they are.
+func closedPaths(e env, cfg config.Config) (map[string]string, error) {
+	home, err := homeOf(e, cfg)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{"the state directory": home.Dir, "the plugin's repository": cfg.Plugin}
+	if cfg.Suite != config.Bundled {
+		out["the suite"] = cfg.Suite
+	}
+	if file, err := config.CredentialFile(e.getenv); err == nil {
+		out["the credential"] = file
+	}
+	if user := e.getenv("HOME"); user != "" {
+		out["your keys"], out["the agent's settings"] = filepath.Join(user, ".ssh"), filepath.Join(user, ".claude")
+	}
+	return out, nil
+}
+
+// within says whether path is dir or below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func resolvedOr(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }

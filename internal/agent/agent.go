@@ -44,6 +44,14 @@ type Launch struct {
 	// in a process table of its own, takes all of it down when it dies, and
 	// passes the agent's exit code on as a shell does.
 	Walled bool
+	// MaxMemory is the most bytes that the session's processes may hold in
+	// memory together, not counting what they share with files; 0 for no limit.
+	// It is looked at now and then, where the process table shows it.
+	MaxMemory int64
+	// Overrun says, when it is asked now and then, that the session has taken
+	// more of something else than it may, by the class that ends it; nil for
+	// never.
+	Overrun func() harness.Class
 	// Marker is a text found in Env and in no other session's, such as the
 	// directory of the sandbox. Processes that outlive their parents are known
 	// by it.
@@ -58,9 +66,10 @@ type Exit struct {
 	// exits with 128 and a signal's number counts as ended by it.
 	Signal string
 	// Cause is what ended the session: a clock or the caller (startup_hang,
-	// hang, cancelled, suspended), or the kernel for want of memory (oom). Empty
-	// when it ended by itself, when it was ended after its result, with
-	// LimitTime, and when a signal came from elsewhere.
+	// hang, cancelled, suspended), the kernel for want of memory or MaxMemory
+	// (oom), or what Overrun said. Empty when it ended by itself, when it was
+	// ended after its result, with LimitTime, and when a signal came from
+	// elsewhere.
 	Cause harness.Class
 	// LimitTime: the total clock ended a session that was still working.
 	LimitTime bool

@@ -1,12 +1,34 @@
 package agent
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// resident is what the session's processes hold in memory together, in bytes,
+// without what each shares with files or others.
+func (t *tree) resident() int64 {
+	live, _, err := t.find()
+	if err != nil {
+		return 0
+	}
+	var pages int64
+	for _, p := range live {
+		data, err := os.ReadFile(procPath(p.pid, "statm"))
+		if err != nil {
+			continue // gone meanwhile
+		}
+		var size, held, shared int64
+		if _, err := fmt.Sscan(string(data), &size, &held, &shared); err == nil {
+			pages += held - shared
+		}
+	}
+	return pages * int64(os.Getpagesize())
+}
 
 // oomKills counts the processes that the kernel has ended for want of memory:
 // those of loopd's own control group, where sessions are, or all of the machine

@@ -135,8 +135,25 @@ func (s *session) watch(ctx context.Context) Exit {
 			// Looking now and then remembers children while their parents still
 			// vouch for them.
 			s.tree.look()
+			if class := s.overrun(); class != "" {
+				return Exit{Cause: class}
+			}
 		}
 	}
+}
+
+// overrun says that the session has taken more than it may, by the class that
+// ends it. A session that has its result is only waited for.
+func (s *session) overrun() harness.Class {
+	switch {
+	case s.beat.hasResult():
+		return ""
+	case s.launch.MaxMemory > 0 && s.tree.resident() > s.launch.MaxMemory:
+		return harness.OutOfMemory
+	case s.launch.Overrun != nil:
+		return s.launch.Overrun()
+	}
+	return ""
 }
 
 func (s *session) activity() time.Time {

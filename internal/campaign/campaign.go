@@ -2,18 +2,14 @@ package campaign
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"loopd"
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/gitrepo"
@@ -33,6 +29,9 @@ type Options struct {
 	Simulated  bool
 	// Judge names the judge that is asked, empty where there is none.
 	Judge string
+	// Confines is what sessions run in, by name: the rung, what they may read of
+	// the machine, their limits. They are parts of the Instrument.
+	Confines map[string]string
 	// Graphs are the code graphs built for the fixtures, by fixture.
 	Graphs map[string]harness.Tree
 	Now    func() time.Time
@@ -275,34 +274,6 @@ func (e *InstrumentError) Hint() string {
 // name identifies a campaign for people and branches.
 func (c *Campaign) name(commit string) string {
 	return fmt.Sprintf("%s-%d", commit[:7], len(c.states)+1)
-}
-
-// parts are the digests of everything that measures, by name.
-func (c *Campaign) parts() map[string]string {
-	out := map[string]string{
-		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, "credential": c.Credential,
-	}
-	if c.Judge != "" {
-		out[loop.JudgePart] = c.Judge
-	}
-	for fixture, tree := range c.Graphs {
-		h := sha256.New()
-		for _, name := range tree.Paths() {
-			fmt.Fprintf(h, "%d:%s,%d:", len(name), name, len(tree[name].Data))
-			h.Write(tree[name].Data)
-		}
-		out["code graph of "+fixture] = hex.EncodeToString(h.Sum(nil))
-	}
-	return out
-}
-
-// instrument is the digest of the parts.
-func instrument(parts map[string]string) string {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		fmt.Fprintf(h, "%d:%s,%d:%s,", len(name), name, len(parts[name]), parts[name])
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // record appends events outside a loop.

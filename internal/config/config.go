@@ -55,6 +55,13 @@ type Config struct {
 	SpendSession   float64 `mapstructure:"spend.session_usd"`
 	SpendCandidate float64 `mapstructure:"spend.candidate_usd"`
 	SpendCampaign  float64 `mapstructure:"spend.campaign_usd"`
+	// How sessions are shut in: the rung, what more they may read of the machine,
+	// and the most that each may use.
+	Rung      string   `mapstructure:"isolation.rung"`
+	Read      []string `mapstructure:"isolation.read"`
+	Memory    Size     `mapstructure:"isolation.memory"`
+	Processes int      `mapstructure:"isolation.processes"`
+	Disk      Size     `mapstructure:"isolation.disk"`
 }
 
 // Percent is a share of 1, written such as "20%".
@@ -62,15 +69,6 @@ type Percent float64
 
 // String writes it as people do.
 func (p Percent) String() string { return strconv.FormatFloat(100*float64(p), 'f', -1, 64) + "%" }
-
-func parsePercent(text string) (Percent, error) {
-	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
-	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !ok || err != nil || !(x >= 0 && x < 100) {
-		return 0, fmt.Errorf("%q is no share such as 20%%", text)
-	}
-	return Percent(x / 100), nil
-}
 
 // Origin says where a setting came from.
 type Origin string
@@ -110,6 +108,7 @@ func defaults() map[string]any {
 		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
 		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
 		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
+		"isolation.rung": "auto", "isolation.read": []string{}, "isolation.memory": Size(4 << 30), "isolation.processes": 1024, "isolation.disk": Size(4 << 30),
 	}
 }
 
@@ -216,7 +215,7 @@ func (l *Loaded) merge(file map[string]any, environ []string) error {
 // the environment.
 func decode(values map[string]any, into *Config) error {
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: mapstructure.ComposeDecodeHookFunc(percent, envNumber),
+		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: mapstructure.ComposeDecodeHookFunc(percent, size, envNumber),
 	})
 	if err != nil {
 		return err
@@ -239,22 +238,6 @@ func fromEnv(def any, value string) any {
 	default:
 		return envText(value)
 	}
-}
-
-// percent reads a share, from the file or from the environment.
-func percent(_, to reflect.Type, value any) (any, error) {
-	if to != reflect.TypeFor[Percent]() {
-		return value, nil
-	}
-	switch v := value.(type) {
-	case Percent:
-		return v, nil
-	case string:
-		return parsePercent(v)
-	case envText:
-		return parsePercent(string(v))
-	}
-	return nil, fmt.Errorf("%v is no share such as 20%%", value)
 }
 
 func envNumber(from, to reflect.Type, value any) (any, error) {
@@ -316,6 +299,7 @@ func suggestion(key string) string {
 }
 
 func (c *Config) resolve(dir string) {
+	c.resolveRead(dir)
 	for _, p := range []*string{&c.Plugin, &c.State} {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)
@@ -362,6 +346,7 @@ func (c Config) validate() error {
 	if !slices.Contains(profiles(), c.Profile) {
 		errs = append(errs, fmt.Errorf("profile: %q is not one of %s", c.Profile, strings.Join(profiles(), ", ")))
 	}
+	errs = append(errs, c.validateIsolation())
 	if c.Agent == "" {
 		errs = append(errs, errors.New("agent: empty"))
 	}
@@ -383,6 +368,8 @@ parallel: 2       # sessions side by side
 # sentinels: 0.1         # watch for drift of the model with so many cells a round
 # quota: {leave_5h: 20%%, leave_7d: 30%%}   # of a subscription, kept for yourself
 # spend: {session_usd: 1, candidate_usd: 20, campaign_usd: 80}   # at list price
+# isolation: {memory: 4GiB, disk: 4GiB, processes: 1024}   # the most one session may use
+# isolation: {read: [/home/me/.rbenv]}   # toolchains that sessions may read and run
 # judge: "./judge.sh"   # answers YES or NO where no file settles a scenario
 # tiers: [haiku, sonnet]
 # scenarios: [W1, R1]

@@ -21,8 +21,8 @@ func write(t *testing.T, text string) string {
 }
 
 func TestLoad(t *testing.T) {
-	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\nspend:\n  campaign_usd: 80\n")
-	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5"})
+	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nspend:\n  campaign_usd: 80\n")
+	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5", "LOOPD_ISOLATION_PROCESSES=300"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +30,7 @@ func TestLoad(t *testing.T) {
 		Plugin: filepath.Join(dir, "sub"), Suite: filepath.Join(dir, "loopd-suite"), Agent: filepath.Join(dir, "tools/agent"),
 		Parallel: 3, Sessions: 120, MaxCandidates: 60, Profile: "fast", Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
 		LeaveFiveHour: .25, LeaveSevenDay: .1, SpendCampaign: 80, SpendCandidate: 12.5,
+		Rung: "landlock", Read: []string{"/opt/ruby", filepath.Join(dir, "tools")}, Memory: 3 << 29, Processes: 300,
 	}
 	if d := cmp.Diff(want, got.Config); d != "" {
 		t.Error(d)
@@ -64,6 +65,13 @@ func TestLoadNamesTheDamage(t *testing.T) {
 		"unknown in section": {"quota: {leave_5d: 20%}\n", "quota.leave_5d: unknown key, did you mean quota.leave_5h?", nil},
 		"no section":         {"quota: 20%\n", "quota: unknown key", nil},
 		"negative amount":    {"spend: {session_usd: -1}\n", "spend.session_usd", nil},
+		"unknown rung":       {"isolation: {rung: chroot}\n", "isolation.rung: \"chroot\" is not one of auto, bwrap, landlock, srt", nil},
+		"size without unit":  {"isolation: {memory: 2000000000}\n", "no size such as 4GiB", nil},
+		"size of decimals":   {"isolation: {disk: 2GB}\n", "no size such as 4GiB", nil},
+		"too little memory":  {"isolation: {memory: 100MiB}\n", "isolation.memory: 100MiB is below 512MiB", nil},
+		"too few processes":  {"isolation: {processes: 4}\n", "isolation.processes: 4 is below 64", nil},
+		"too little disk":    {"isolation: {disk: 1KiB}\n", "isolation.disk: 1KiB is below 16MiB", nil},
+		"everything shown":   {"isolation: {read: [/usr/..]}\n", "isolation.read: / is everything", nil},
 		"list expected":      {"tiers: {haiku: 1}\n", "tiers", nil},
 	} {
 		dir := write(t, tc.text)

@@ -104,7 +104,7 @@ func (r *run) countTrials(s *loop.State, out *Result) {
 	for _, t := range s.Trials {
 		out.Orphans += t.Survivors
 		total += t.Seconds
-		if t.Isolation == string(sandbox.RungBwrap) {
+		if t.Isolation != string(sandbox.RungNone) {
 			out.Isolated++
 		}
 		if t.Class != harness.Valid {

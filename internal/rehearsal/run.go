@@ -225,7 +225,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	c, err := campaign.Open(ctx, campaign.Options{
 		Home: home(o.Dir), Plugin: o.userDir(), Sealed: sealed, AgentName: string(o.Agent) + " " + o.Binary.Version,
-		AgentSHA: o.Binary.SHA256, Credential: "simulated", Judge: judgeName, Simulated: true, Now: time.Now, Log: o.Log,
+		AgentSHA: o.Binary.SHA256, Credential: "simulated", Judge: judgeName, Simulated: true,
+		Confines: map[string]string{"isolation": o.Walls.String()}, Now: time.Now, Log: o.Log,
 	})
 	if err != nil {
 		return Result{}, err

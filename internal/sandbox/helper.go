@@ -31,13 +31,3 @@ func environInside(environ []string, url string) []string {
 	env[i] = baseURL + url
 	return env
 }
-
-// readOrder takes apart what joinArgs joined: the program, the name it is to be
-// called by, and its arguments.
-func readOrder(data []byte) (program string, argv []string, ok bool) {
-	parts := strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
-	if len(parts) < 2 || parts[0] == "" {
-		return "", nil, false
-	}
-	return parts[0], parts[1:], true
-}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -15,8 +16,9 @@ import (
 // helperFailed is what a shell says of a program that cannot be started.
 const helperFailed = 126
 
-// HelperMain runs inside the walls, before the agent: it listens on loopback,
-// hands the listening socket out through the door, and becomes the agent. Its
+// HelperMain runs before the agent, inside the walls or about to put them up:
+// where the session has a network of its own it listens on loopback and hands
+// the listening socket out through the door, and it becomes the agent. Its
 // arguments are the program's own, and the numbers of the descriptors that hold
 // the order and, where there is a network, the door. It returns only when that
 // failed.
@@ -35,17 +37,17 @@ func help(args, environ []string) error {
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("mark descriptors: %w", err)
 	}
-	order, err := inherited(args[2])
+	file, err := inherited(args[2])
 	if err != nil {
 		return err
 	}
-	data, err := io.ReadAll(order)
+	data, err := io.ReadAll(file)
 	if err != nil {
 		return fmt.Errorf("read order: %w", err)
 	}
-	program, argv, ok := readOrder(data)
-	if !ok {
-		return errors.New("read order: no program in it")
+	o, err := readOrder(data)
+	if err != nil {
+		return err
 	}
 	url := ""
 	if len(args) == 4 {
@@ -53,7 +55,22 @@ func help(args, environ []string) error {
 			return fmt.Errorf("open door: %w", err)
 		}
 	}
-	return fmt.Errorf("run %s: %w", program, syscall.Exec(program, argv, environInside(environ, url)))
+	return fmt.Errorf("run %s: %w", o.Program, o.become(environInside(environ, url)))
+}
+
+// become puts up what walls are the helper's to put up and runs the agent in
+// this process. It returns only when that failed.
+func (o order) become(environ []string) error {
+	runtime.LockOSThread() // the walls are this thread's, and it is the one that becomes the agent
+	if o.Confine != nil {
+		if err := o.Confine.apply(); err != nil {
+			return err
+		}
+	}
+	if err := limitProcesses(o.Processes); err != nil {
+		return err
+	}
+	return syscall.Exec(o.Program, o.Argv, environ)
 }
 
 func inherited(number string) (*os.File, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 )
 
 // insideID is the user and group a session believes to be.
@@ -82,7 +83,13 @@ func (w Walls) options(out *Wrapped, e Enclosure) ([]string, error) {
 		return nil, err
 	}
 	opts = append(opts, files...)
-	opts = append(opts, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp")
+	opts = append(opts, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev")
+	for _, dir := range []string{"/dev/shm", "/tmp"} {
+		if e.Limits.Disk > 0 && !w.sizeless {
+			opts = append(opts, "--size", strconv.FormatInt(e.Limits.Disk, 10))
+		}
+		opts = append(opts, "--perms", "1777", "--tmpfs", dir)
+	}
 	for _, p := range e.ReadOnly {
 		opts = append(opts, "--ro-bind", p, p)
 	}

@@ -14,8 +14,11 @@ import (
 	"time"
 )
 
-// ProbeOptions say where to look for bubblewrap and who will run it.
+// ProbeOptions say which rung to try, where to look for its programs and who
+// will run them.
 type ProbeOptions struct {
+	// Rung is the one to try; bubblewrap's when empty.
+	Rung Rung
 	// Path is a list of directories like the variable's.
 	Path string
 	// UID and GID are who sessions run as when loopd is root; 0 for no change.
@@ -27,31 +30,36 @@ type WallReason string
 
 // The reasons.
 const (
-	WallSystem   WallReason = "system"   // not Linux
-	WallAbsent   WallReason = "absent"   // bubblewrap is not installed
+	WallSystem   WallReason = "system"   // another operating system
+	WallAbsent   WallReason = "absent"   // a program of the rung is not installed
 	WallAppArmor WallReason = "apparmor" // AppArmor lets no program make a user namespace without a profile
 	WallRefused  WallReason = "refused"  // the kernel or a container refuses user namespaces
 	WallOld      WallReason = "old"      // this bubblewrap lacks an option
 	WallFailed   WallReason = "failed"   // it ran and failed in another way
+
+	WallNoLandlock WallReason = "no landlock" // the kernel has none that is new enough
 )
 
 // WallError says why sessions cannot be walled in.
 type WallError struct {
 	Reason  WallReason
-	Program string // bwrap, where it was found
+	Program string // what was tried: bwrap, where it was found
 	Output  string // what it said
+	Missing string // of an absent program, its name
 	knob    string // the setting that refuses, where one is known
 }
 
 // Error names the reason and what bubblewrap said.
 func (e *WallError) Error() string {
 	text := map[WallReason]string{
-		WallSystem:   "bubblewrap needs Linux",
-		WallAbsent:   "bubblewrap (bwrap) is not on the PATH",
+		WallSystem:   e.Program + " needs Linux",
+		WallAbsent:   packageOf(e.Missing) + " (" + e.Missing + ") is not on the PATH",
 		WallAppArmor: "AppArmor refuses user namespaces to " + e.Program,
 		WallRefused:  "user namespaces are refused to " + e.Program,
 		WallOld:      e.Program + " is too old",
 		WallFailed:   e.Program + " does not work",
+
+		WallNoLandlock: "this kernel's Landlock knows no ports",
 	}[e.Reason]
 	if e.Output == "" {
 		return "probe walls: " + text
@@ -63,10 +71,18 @@ func (e *WallError) Error() string {
 func (e *WallError) Hint() string {
 	switch e.Reason {
 	case WallAbsent, WallOld:
+		if name := packageOf(e.Missing); e.Reason == WallAbsent && e.Missing != "bwrap" {
+			if e.Missing == "srt" {
+				return "npm install -g " + name
+			}
+			return "apt-get install " + name
+		}
 		return "apt-get install bubblewrap (dnf, zypper, pacman and apk call it bubblewrap too; 0.5 or newer)"
 	case WallAppArmor:
 		return `printf 'abi <abi/4.0>,\ninclude <tunables/global>\nprofile bwrap ` + e.Program +
 			` flags=(unconfined) {\n  userns,\n}\n' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`
+	case WallNoLandlock:
+		return "Linux 6.7 or newer, with landlock in the boot parameter lsm="
 	case WallRefused:
 		if e.knob != "" {
 			return "sudo sysctl -w " + e.knob
@@ -79,11 +95,57 @@ func (e *WallError) Hint() string {
 // probeTime bounds one try; a try takes milliseconds.
 const probeTime = 20 * time.Second
 
-// Probe finds bubblewrap and proves that it works here by running a program in
-// it, with the options a session gets. An error that is a *WallError is an
-// answer: there are no walls, and why.
+// packageOf is what installs a program.
+func packageOf(program string) string {
+	switch program {
+	case "bwrap":
+		return "bubblewrap"
+	case "rg":
+		return "ripgrep"
+	case "srt":
+		return "@anthropic-ai/sandbox-runtime@" + srtVersion
+	}
+	return program
+}
+
+// Rungs lists the rungs that a system can have, the better first. Anthropic's
+// sandbox runtime is bubblewrap again on Linux, with less of it: there it is
+// taken only when it is asked for.
+func Rungs(system string) []Rung {
+	switch system {
+	case "linux":
+		return []Rung{RungBwrap, RungLandlock}
+	case "darwin":
+		return []Rung{RungSRT}
+	}
+	return nil
+}
+
+// Probe tries one rung and proves that it works here by running a program
+// within it, with the options a session gets. An error that is a *WallError is
+// an answer: there are no such walls, and why.
 func Probe(ctx context.Context, o ProbeOptions) (Walls, error) {
-	return prober{proc: "/proc/sys"}.probe(ctx, o)
+	switch o.Rung {
+	case RungBwrap, "":
+		return prober{proc: "/proc/sys"}.probe(ctx, o)
+	case RungLandlock:
+		return landlockWalls(ctx, o)
+	case RungSRT:
+		return srtWalls(ctx, o)
+	}
+	return Walls{}, fmt.Errorf("probe walls: unknown rung %q", o.Rung)
+}
+
+func landlockWalls(ctx context.Context, o ProbeOptions) (Walls, error) {
+	abi, err := probeLandlock(ctx)
+	if _, answer := errors.AsType[*WallError](err); answer {
+		return Walls{}, err
+	}
+	_, visible, findErr := findSystem()
+	if err := errors.Join(err, findErr); err != nil {
+		return Walls{}, fmt.Errorf("probe walls: %w", err)
+	}
+	return Walls{rung: RungLandlock, visible: visible, abi: abi, uid: o.UID}, nil
 }
 
 type prober struct {
@@ -92,20 +154,23 @@ type prober struct {
 
 func (p prober) probe(ctx context.Context, o ProbeOptions) (Walls, error) {
 	if runtime.GOOS != "linux" {
-		return Walls{}, &WallError{Reason: WallSystem}
+		return Walls{}, &WallError{Reason: WallSystem, Program: "bubblewrap"}
 	}
 	program := findProgram(o.Path, "bwrap")
 	if program == "" {
-		return Walls{}, &WallError{Reason: WallAbsent}
+		return Walls{}, &WallError{Reason: WallAbsent, Missing: "bwrap"}
 	}
 	system, visible, err := findSystem()
 	if err != nil {
 		return Walls{}, fmt.Errorf("probe walls: %w", err)
 	}
-	w := Walls{program: program, system: system, visible: visible}
+	w := Walls{rung: RungBwrap, program: program, system: system, visible: visible, uid: o.UID}
 	said, err := w.try(ctx, o)
-	if said != "" {
-		w.nested = true // older ones, and some kernels, cannot forbid it
+	for _, without := range []*bool{&w.nested, &w.sizeless} {
+		if said == "" || err != nil {
+			break
+		}
+		*without = true // older ones, and some kernels, cannot forbid or bound it
 		said, err = w.try(ctx, o)
 	}
 	if err != nil {
@@ -141,7 +206,7 @@ func (w Walls) try(ctx context.Context, o ProbeOptions) (said string, err error)
 		return "", err
 	}
 	box := &Box{Root: base, Work: base, Plugin: base, Home: base, Config: base, Tmp: base}
-	wrapped, err := w.Wrap(Enclosure{Box: box, Agent: SelfAgent})
+	wrapped, err := w.Wrap(Enclosure{Box: box, Agent: SelfAgent, Limits: Limits{Disk: 1 << 20}})
 	if err != nil {
 		return "", err
 	}

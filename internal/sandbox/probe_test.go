@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // wallsOrSkip probes bubblewrap; where it is required, its absence fails.
@@ -175,7 +177,7 @@ func childProbe() int {
 
 func TestWrapRefuses(t *testing.T) {
 	t.Parallel()
-	good := Walls{program: "/bin/bwrap"}
+	good := Walls{rung: RungBwrap, program: "/bin/bwrap"}
 	for _, tt := range []struct {
 		name  string
 		walls Walls
@@ -187,6 +189,7 @@ func TestWrapRefuses(t *testing.T) {
 		{"everything shown", good, func(e *Enclosure) { e.ReadOnly = []string{"/"} }},
 		{"path that is not clean", good, func(e *Enclosure) { e.ReadOnly = []string{"/usr/../etc"} }},
 		{"relative hidden", good, func(e *Enclosure) { e.Hidden = []string{"etc"} }},
+		{"a door where there is a port", Walls{rung: RungLandlock, abi: 6}, func(*Enclosure) {}},
 		{"NUL", good, func(e *Enclosure) { e.Args = []string{"a\x00b"} }},
 	} {
 		r, door, err := os.Pipe()
@@ -208,15 +211,29 @@ func TestWrapRefuses(t *testing.T) {
 
 func TestOrderIsReadAsWritten(t *testing.T) {
 	t.Parallel()
-	for _, argv := range [][]string{{"claude"}, {"claude", "", "-p", "two words", "line\nbreak", ""}} {
-		program, got, ok := readOrder([]byte(joinArgs(append([]string{"/opt/claude/claude"}, argv...))))
-		if !ok || program != "/opt/claude/claude" || !slices.Equal(got, argv) {
-			t.Errorf("got %q %q %v, want %q", program, got, ok, argv)
+	for _, want := range []order{
+		{Program: "/opt/claude/claude", Argv: []string{"claude"}},
+		{Program: "/opt/claude/claude", Argv: []string{"claude", "", "-p", "two words", "line\nbreak", "\xff", ""}, Processes: 7},
+		{Program: "/bin/sh", Argv: []string{"sh"}, Confine: &confinement{ABI: 6, Read: []string{"/usr"}, Write: []string{"/a b"}, Port: 4711}},
+	} {
+		data, err := want.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readOrder([]byte(data)); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+		if got, err := readOrder([]byte(data[:len(data)-1])); err == nil {
+			t.Errorf("cut short: got %+v", got)
 		}
 	}
-	for _, bad := range []string{"", "\x00", "/bin/sh\x00", "\x00claude\x00"} {
-		if program, argv, ok := readOrder([]byte(bad)); ok {
-			t.Errorf("%q: got %q %q", bad, program, argv)
+	for _, bad := range []order{{}, {Program: "/bin/sh"}, {Argv: []string{"sh"}}} {
+		data, err := bad.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readOrder([]byte(data)); err == nil {
+			t.Errorf("%+v: got %+v", bad, got)
 		}
 	}
 }

@@ -14,31 +14,54 @@ import (
 // Rung is how well a session is walled in.
 type Rung string
 
-// The rungs, the better first.
+// The rungs, the better first. What each of them stops is the table of
+// SECURITY.md.
 const (
 	// RungBwrap is namespaces of its own for everything: a session can name no
 	// file, process or address but those of its box.
 	RungBwrap Rung = "bwrap"
+	// RungLandlock is the kernel's refusal: a session sees the machine's names
+	// and may open nothing but its box and the system's programs.
+	RungLandlock Rung = "landlock"
+	// RungSRT is Anthropic's sandbox runtime, which uses what the system has.
+	RungSRT Rung = "srt"
 	// RungNone is a user of its own at best.
 	RungNone Rung = "none"
 )
 
-// Walls wrap programs so that they run inside bubblewrap. The zero value has
-// nothing to wrap with; Probe returns walls that were seen to stand.
+// Walls wrap programs so that they run shut in. The zero value has nothing to
+// wrap with; Probe returns walls that were seen to stand.
 type Walls struct {
-	program string   // bwrap
-	system  []string // options that bind the system's programs
-	visible []string // the directories these show
-	nested  bool     // a session may make user namespaces: this bwrap cannot forbid it
+	rung     Rung
+	program  string            // bwrap or srt
+	system   []string          // bwrap's options that bind the system's programs
+	visible  []string          // the directories these show
+	nested   bool              // a session may make user namespaces: this bwrap cannot forbid it
+	sizeless bool              // this bwrap cannot bound a temporary directory
+	abi      int               // Landlock's version
+	uid      int               // who sessions run as when loopd is root
+	tools    map[string]string // the programs srt needs, by name
 }
 
-// Rung is bwrap for walls that Probe returned and none for the zero value.
+// Rung is that of walls which Probe returned, and none for the zero value.
 func (w Walls) Rung() Rung {
-	if w.program == "" {
+	if w.rung == "" {
 		return RungNone
 	}
-	return RungBwrap
+	return w.rung
 }
+
+// String names the rung, with the version where versions stop different things.
+func (w Walls) String() string {
+	if w.rung == RungLandlock {
+		return fmt.Sprintf("%s %d", w.rung, min(w.abi, abiScoped))
+	}
+	return string(w.Rung())
+}
+
+// Doored says whether the way to the gateway is a listening socket that is
+// handed over, instead of the gateway's port.
+func (w Walls) Doored() bool { return w.rung == RungBwrap }
 
 // SelfAgent is the Agent of an Enclosure that runs loopd's own program under
 // the agent's name, as the stand-in does.
@@ -61,6 +84,11 @@ type Enclosure struct {
 	// Door is where the listening socket is handed over; nil for no network at
 	// all. Wrapped owns it.
 	Door *os.File
+	// Port is the gateway's on 127.0.0.1, in walls without a door; 0 for no
+	// network at all.
+	Port int
+	// Limits bound what the session uses of the machine, as far as walls can.
+	Limits Limits
 	// ReadOnly are more directories or files of the machine to show, at their
 	// own paths.
 	ReadOnly []string
@@ -77,6 +105,9 @@ type Wrapped struct {
 	Args  []string
 	Env   []string
 	Files []*os.File
+	// Apart: the agent runs in a process table of its own, below Path, which
+	// takes all of it down when it dies and passes its exit code on.
+	Apart bool
 }
 
 // Close gives up the files, once the program has ended or was not started.
@@ -113,15 +144,30 @@ func (w Walls) Wrap(e Enclosure) (*Wrapped, error) {
 	if e.Door != nil {
 		door = out.add(e.Door)
 	}
-	if err := errors.Join(w.validate(e), w.fill(out, e, door)); err != nil {
+	err := w.validate(e)
+	if err == nil {
+		switch w.rung {
+		case RungLandlock:
+			err = w.landlocked(out, e)
+		case RungSRT:
+			err = w.runtimed(out, e)
+		default:
+			out.Apart = true
+			err = w.fill(out, e, door)
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("wrap session: %w", err), out.Close())
 	}
 	return out, nil
 }
 
 func (w Walls) validate(e Enclosure) error {
-	if w.Rung() != RungBwrap {
+	if w.Rung() == RungNone {
 		return errors.New("no walls: nothing was probed")
+	}
+	if e.Door != nil && !w.Doored() {
+		return fmt.Errorf("walls of %s take a port and no door", w.rung)
 	}
 	if !filepath.IsAbs(e.Agent) {
 		return fmt.Errorf("agent %q is not an absolute path", e.Agent)
@@ -150,7 +196,15 @@ func (w Walls) fill(out *Wrapped, e Enclosure, door string) error {
 	if e.Agent == SelfAgent {
 		inside = SelfAgent
 	}
-	order, err := out.addData(joinArgs(append([]string{inside, "claude"}, e.Args...)))
+	o := order{Program: inside, Argv: append([]string{"claude"}, e.Args...)}
+	if o.Processes, err = namespaceLimit(e.Limits.Processes, w.uid); err != nil {
+		return err
+	}
+	data, err := o.encode()
+	if err != nil {
+		return err
+	}
+	todo, err := out.addData(data)
 	if err != nil {
 		return err
 	}
@@ -162,7 +216,7 @@ func (w Walls) fill(out *Wrapped, e Enclosure, door string) error {
 	if err != nil {
 		return err
 	}
-	out.Args = []string{"--args", args, "--", helper, HelperName, order}
+	out.Args = []string{"--args", args, "--", helper, HelperName, todo}
 	if door != "" {
 		out.Args = append(out.Args, door)
 	}

@@ -417,7 +417,7 @@ func TestNoNetwork(t *testing.T) {
 
 func TestPathInside(t *testing.T) {
 	t.Parallel()
-	w := Walls{program: "/bin/bwrap", visible: []string{"/usr", "/bin"}}
+	w := Walls{rung: RungBwrap, program: "/bin/bwrap", visible: []string{"/usr", "/bin"}}
 	shown := t.TempDir()
 	for _, tt := range []struct{ in, want string }{
 		{"/root/.cargo/bin:/usr/bin:/usrx:/bin:relative::" + shown, "/usr/bin:/bin:" + shown},
@@ -432,7 +432,6 @@ func TestPathInside(t *testing.T) {
 }
 
 func BenchmarkSession(b *testing.B) {
-	w := wallsOrSkip(b, 0)
 	g, err := NewGitTemplate(b.Context(), harness.Tree{"a": {Mode: 0o644}})
 	if err != nil {
 		b.Fatal(err)
@@ -442,7 +441,12 @@ func BenchmarkSession(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer box.Remove()
-	for b.Loop() {
-		inside(b, w, 0, Enclosure{Box: box}, "exit 0")
+	for _, rung := range []Rung{RungBwrap, RungLandlock} {
+		b.Run(string(rung), func(b *testing.B) {
+			w := rungOrSkip(b, rung, 0)
+			for b.Loop() {
+				inside(b, w, 0, Enclosure{Box: box}, "exit 0")
+			}
+		})
 	}
 }

@@ -32,14 +32,10 @@ func TestTheRubricIsNoArgument(t *testing.T) {
 	if err := os.WriteFile(path, []byte(looksForRubric), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, walled := range map[string]bool{"open": false, "walled": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, rung := range []sandbox.Rung{sandbox.RungNone, sandbox.RungLandlock, sandbox.RungBwrap} {
+		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
-			var w sandbox.Walls
-			if walled {
-				w = walls(t, nobody())
-			}
-			j, o := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, w)
+			j, o := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, rungWalls(t, rung, nobody()))
 			r, err := j.Judge(t.Context(), question())
 			wantAnswer(t, r.Yes, err, "YES")
 			if want := sha([]byte(o.Suite.Rubric)); r.Rubric != want || !strings.Contains(r.Text, `"result":"YES"`) { // case F4

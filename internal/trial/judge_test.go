@@ -74,10 +74,16 @@ func nobody() int {
 }
 
 // walls are bubblewrap's around that user, or a skip.
-func walls(t *testing.T, uid int) sandbox.Walls {
+func walls(t *testing.T, uid int) sandbox.Walls { return rungWalls(t, sandbox.RungBwrap, uid) }
+
+// rungWalls are those of a rung around that user, or a skip.
+func rungWalls(t *testing.T, rung sandbox.Rung, uid int) sandbox.Walls {
 	t.Helper()
-	w, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
-	if err != nil && required("bwrap") {
+	if rung == sandbox.RungNone {
+		return sandbox.Walls{}
+	}
+	w, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	if err != nil && required(string(rung)) {
 		t.Fatal(err)
 	}
 	if err != nil {
@@ -232,23 +238,20 @@ func TestTheCLIJudges(t *testing.T) {
 	t.Parallel()
 	cli := realAgent(t)
 	for name, c := range map[string]struct {
-		api    *oneAnswer
-		walled bool
-		want   string
+		api  *oneAnswer
+		rung sandbox.Rung
+		want string
 	}{
-		"yes":        {&oneAnswer{text: "YES"}, false, "YES"},
-		"walled":     {&oneAnswer{text: "Yes\n"}, true, "YES"},
-		"no":         {&oneAnswer{text: " no"}, false, "NO"},
-		"prose":      {&oneAnswer{text: "YES, it does."}, false, "neither YES nor NO"},
-		"overloaded": {&oneAnswer{status: 529}, true, "status 529"},
+		"yes":        {&oneAnswer{text: "YES"}, sandbox.RungNone, "YES"},
+		"walled":     {&oneAnswer{text: "Yes\n"}, sandbox.RungBwrap, "YES"},
+		"landlocked": {&oneAnswer{text: "Yes\n"}, sandbox.RungLandlock, "YES"},
+		"no":         {&oneAnswer{text: " no"}, sandbox.RungNone, "NO"},
+		"prose":      {&oneAnswer{text: "YES, it does."}, sandbox.RungNone, "neither YES nor NO"},
+		"overloaded": {&oneAnswer{status: 529}, sandbox.RungBwrap, "status 529"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var w sandbox.Walls
-			if c.walled {
-				w = walls(t, nobody())
-			}
-			j, o := cliJudge(t, c.api, cli, w)
+			j, o := cliJudge(t, c.api, cli, rungWalls(t, c.rung, nobody()))
 			r, err := j.Judge(t.Context(), question())
 			wantAnswer(t, r.Yes, err, c.want)
 			wantJudgeRequest(t, c.api, o.Suite.Rubric)

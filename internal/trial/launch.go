@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"time"
 
 	"loopd/harness"
 	"loopd/harness/transcript"
@@ -36,7 +38,7 @@ func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, b
 	if err != nil {
 		return attempt{}, err
 	}
-	l, release, err := e.launchOf(sc, box, tap, t)
+	l, release, err := e.launchOf(ctx, sc, box, tap, t)
 	if err != nil {
 		_, closeErr := files.close()
 		return attempt{}, errors.Join(err, closeErr)
@@ -63,7 +65,7 @@ func noteFor(t *harness.Trial, w Wording) string {
 
 // launchOf builds the launch of the sealed profile for this sandbox, within
 // walls where there are some. The function it returns gives up what was opened.
-func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.Tap, t *harness.Trial) (l agent.Launch, release func() error, err error) {
+func (e *Executor) launchOf(ctx context.Context, sc harness.Scenario, box *sandbox.Box, tap *gateway.Tap, t *harness.Trial) (l agent.Launch, release func() error, err error) {
 	env, err := agent.Environ(e.o.Suite.Launch, e.values(box, tap))
 	if err != nil {
 		return l, nil, err
@@ -77,6 +79,7 @@ func (e *Executor) launchOf(sc harness.Scenario, box *sandbox.Box, tap *gateway.
 		return l, nil, err
 	}
 	l.Activity = tap.LastActivity
+	l.MaxMemory, l.Overrun = e.o.Limits.Memory, overrun(ctx, box, e.o.Limits.Disk)
 	if e.o.Walls.Rung() == sandbox.RungNone {
 		return l, func() error { return nil }, nil
 	}
@@ -100,20 +103,40 @@ func (e *Executor) plainLaunch(box *sandbox.Box, tier string, env []string, task
 // walled shuts the launch in: the session sees its box, the agent's program and
 // the system's programs, and its only way out is the gateway.
 func (e *Executor) walled(l agent.Launch, box *sandbox.Box, tap *gateway.Tap) (agent.Launch, func() error, error) {
+	if !e.o.Walls.Doored() {
+		port, err := strconv.Atoi(e.o.Gateway.URL().Port())
+		if err != nil {
+			return l, nil, fmt.Errorf("port of the gateway: %w", err)
+		}
+		return e.shutIn(l, box, nil, port)
+	}
 	door, err := tap.Door()
 	if err != nil {
 		return l, nil, err
 	}
-	return e.shutIn(l, box, door)
+	return e.shutIn(l, box, door, 0)
 }
 
-// shutIn walls a launch in with that door, or with none and no network.
-func (e *Executor) shutIn(l agent.Launch, box *sandbox.Box, door *os.File) (agent.Launch, func() error, error) {
-	w, err := e.o.Walls.Wrap(sandbox.Enclosure{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, Door: door, Hidden: e.o.Hidden})
+// shutIn walls a launch in with that door or port, or with none and no network.
+func (e *Executor) shutIn(l agent.Launch, box *sandbox.Box, door *os.File, port int) (agent.Launch, func() error, error) {
+	w, err := e.o.Walls.Wrap(sandbox.Enclosure{
+		Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, Door: door, Port: port, Limits: e.o.Limits, ReadOnly: e.o.Read, Hidden: e.o.Hidden,
+	})
 	if err != nil {
 		return l, nil, err
 	}
 	l.Path, l.Argv0, l.Args, l.Env, l.Files = w.Path, "", w.Args, w.Env, w.Files
-	l.Walled = true
+	l.Walled = w.Apart
 	return l, w.Close, nil
+}
+
+// overrun ends a session whose box has outgrown its limit.
+func overrun(ctx context.Context, box *sandbox.Box, limit int64) func() harness.Class {
+	watch := box.Watch(ctx, limit, time.Now)
+	return func() harness.Class {
+		if watch() != nil {
+			return harness.Oversize
+		}
+		return ""
+	}
 }

@@ -152,7 +152,7 @@ func (e *Executor) launchAlone(box *sandbox.Box) (agent.Launch, func() error, er
 	if err != nil || e.o.Walls.Rung() == sandbox.RungNone {
 		return l, func() error { return nil }, err
 	}
-	return e.shutIn(l, box, nil)
+	return e.shutIn(l, box, nil, 0)
 }
 
 // hookWatch keeps a stream and stops its session once it has begun and every

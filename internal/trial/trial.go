@@ -68,6 +68,10 @@ type Options struct {
 	// what no session may read wherever it lies.
 	Walls  sandbox.Walls
 	Hidden []string
+	// Read lists directories and files of the machine, such as toolchains, that
+	// sessions may read and run. Limits bound what a session uses.
+	Read   []string
+	Limits sandbox.Limits
 	// UID and GID are who sessions run as when loopd is root; 0 for no change.
 	UID, GID int
 	// Graphs are the built code graphs by fixture, laid into the project of a
@@ -122,7 +126,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 
 // Run runs one spec to its end.
 func (e *Executor) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
-	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Instrument: e.o.Instrument, Started: e.o.Now().UTC(), Isolation: string(e.o.Walls.Rung())}
+	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Instrument: e.o.Instrument, Started: e.o.Now().UTC(), Isolation: e.o.Walls.String()}
 	drifted, err := e.sealBroken(ctx, &t)
 	if err != nil || drifted {
 		return t, err
