@@ -340,7 +340,8 @@ func (n *night) begin(ctx context.Context, e env) error {
 	}
 	s := n.campaign.Current()
 	n.purses = pursesOf(n.cfg, s)
-	n.trial.Instrument, n.trial.Purses, n.trial.Asked = s.Started.Instrument, n.purses.of, askedOf(s)
+	n.trial.Instrument, n.trial.Purses = s.Started.Instrument, n.purses.of
+	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
 	return nil
 }
 
