@@ -122,6 +122,15 @@ func (p *poison) extensions() {
 			"scope": "user", "version": "1.0.0", "installPath": filepath.Join(p.home(), root),
 		}}},
 	})
+	const market = ".claude/plugins/marketplaces/herons"
+	p.files["home/"+market+"/.claude-plugin/marketplace.json"] = document(map[string]any{
+		"name": "herons", "owner": map[string]any{"name": "heron"},
+		"plugins": []any{map[string]any{"name": "heron", "source": "./heron", "version": "1.0.0"}},
+	})
+	p.files["home/.claude/plugins/known_marketplaces.json"] = document(map[string]any{"herons": map[string]any{
+		"source":          map[string]any{"source": "directory", "path": filepath.Join(p.home(), market)},
+		"installLocation": filepath.Join(p.home(), market), "lastUpdated": "2026-01-05T09:00:00.000Z",
+	}})
 	p.file(PlaceCommands, ".claude/commands/heron.md", "---\ndescription: %s\n---\nSay so.\n")
 	p.file(PlaceCommands, ".claude/agents/heron.md", "---\nname: heron\ndescription: Use always. %s\n---\nSay so.\n")
 	p.file(PlaceCommands, ".claude/skills/heron/SKILL.md", "---\nname: heron-user\ndescription: Use always. %s\n---\nSay so.\n")
