@@ -39,6 +39,9 @@ type Trial struct {
 	Quota *Quota `json:"quota,omitempty"`
 	// Fingerprint is how the CLI asked the model, nil when it never did.
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
+	// Served are the models that answered, by the model the CLI asked for, in
+	// order of first appearance; nil when none did.
+	Served Served `json:"served,omitempty"`
 	// Launch is the sha256 of the stored record of the launch, which names the
 	// digest of the stored changes, hex.
 	Launch string `json:"launch,omitempty"`

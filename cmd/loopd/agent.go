@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 
+	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/standin"
+	"loopd/loop"
 )
 
 // nobody is the user sessions run as when loopd is root: the real agent refuses
@@ -68,6 +71,38 @@ func findClaude(e env, named string) string {
 		return local[0]
 	}
 	return "claude"
+}
+
+// agentPart is the name under which a campaign's start lists the sha256 of its
+// agent.
+const agentPart = "agent"
+
+// keepPinned is the agent a campaign under way goes on with: the copy it began
+// with. What is installed now is named where it is another, and not followed.
+// Without the copy the campaign refuses to go on and names both.
+func keepPinned(e env, s *loop.State, installed agent.Binary) (agent.Binary, error) {
+	began := s.Started.Parts[agentPart]
+	if began == "" || began == installed.SHA256 {
+		return installed, nil
+	}
+	dir, err := cacheDir(e)
+	if err != nil {
+		return installed, err
+	}
+	kept, err := agent.Pinned(dir, began)
+	if err != nil {
+		return installed, nil
+	}
+	fmt.Fprintf(e.stderr, "loopd: the agent CLI installed is %s now; the campaign under way keeps its copy of %s\n", installed.Version, kept.Version)
+	return kept, nil
+}
+
+// accepted refuses an agent of another version than the one a suite is for.
+func accepted(l harness.Launch, b agent.Binary) error {
+	if l.CLIVersion == "" || l.CLIVersion == b.Version {
+		return nil
+	}
+	return usageError("npm install -g @anthropic-ai/claude-code@"+l.CLIVersion, "start sessions: the suite's cli_version is %s, the agent CLI is %s", l.CLIVersion, b.Version)
 }
 
 // pinClaude copies the agent into the cache and returns the copy.

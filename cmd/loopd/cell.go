@@ -135,6 +135,9 @@ func (b bench) options(ctx context.Context, e env, dir string, noIsolation bool)
 	if err != nil {
 		return o, nil, err
 	}
+	if err := accepted(b.sealed.Suite.Launch, binary); err != nil {
+		return o, nil, err
+	}
 	judge, err := judgeOf(e, b.cfg, b.sealed.Suite)
 	if err != nil {
 		return o, nil, err

@@ -15,21 +15,27 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/doctor"
 	"loopd/internal/gitrepo"
+	"loopd/internal/rehearsal"
 )
 
 func newDoctor(e env) *cobra.Command {
-	var asJSON bool
+	var asJSON, probe bool
+	var kind string
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "can a campaign run here, and what to type if not", Args: noArgs,
-		Long: "  loopd doctor\n\nLooks at the machine, the agent CLI, the plugin and its suite. Spends nothing.\nExits 3 when something keeps a campaign from starting.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), e, asJSON) },
+		Long: "  loopd doctor\n  loopd doctor --probe\n\nLooks at the machine, the agent CLI, the plugin and its suite. Spends nothing.\nWith --probe it runs one session instead, against a simulated model, with the\nlaunch profile and the isolation of a campaign, in poisoned surroundings: an\ninvented user's settings, hooks, plugin, servers, instructions and variables. The\nrows say whether any of them reached the session, and whether the hook's note and\nthe skills did. Exits 3 when something keeps a campaign from starting.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if probe {
+				return runProbe(cmd.Context(), e, rehearsal.AgentKind(kind), asJSON)
+			}
+			return runDoctor(cmd.Context(), e, asJSON)
+		},
 	}
+	cmd.Flags().BoolVar(&probe, "probe", false, "run one simulated session in poisoned surroundings")
+	cmd.Flags().StringVar(&kind, "agent", string(rehearsal.Claude), "agent CLI of the probe: claude or standin")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
-
-// managedSettings is where an administrator's settings for the agent lie.
-const managedSettings = "/etc/claude-code/managed-settings.json"
 
 func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	l, configErr := loadConfig(e)
@@ -43,7 +49,7 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	g := sync.OnceValues(func() (ground, error) { return probeGround(ctx, e, l.Config.Rung) })
 	checks := machineChecks(ctx, e, l.Config, g)
 	if configErr == nil {
-		checks = append(checks, pluginChecks(e, l.Config)...)
+		checks = append(append(checks, pluginChecks(e, l.Config)...), settingsChecks(e, l.Config)...)
 	}
 	rows := doctor.Examine(ctx, checks...)
 	stands, groundErr := g()
@@ -51,6 +57,19 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	if configErr == nil && groundErr == nil {
 		rows = append(rows, programRows(ctx, e, l.Config, stands)...)
 	}
+	return tellRows(e, rows, asJSON)
+}
+
+func runProbe(ctx context.Context, e env, kind rehearsal.AgentKind, asJSON bool) error {
+	rows, err := probeRows(ctx, e, kind)
+	if err != nil {
+		return err
+	}
+	return tellRows(e, rows, asJSON)
+}
+
+// tellRows prints the rows; a bad one is the exit code's.
+func tellRows(e env, rows []doctor.Row, asJSON bool) error {
 	if asJSON {
 		if err := printJSON(e.stdout, rows); err != nil {
 			return err
@@ -65,21 +84,17 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 }
 
 func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() (ground, error)) []doctor.Check {
-	agentName := cfg.Agent
-	if agentName == "" || agentName == "claude" {
-		agentName = findClaude(e, "")
-	}
 	return []doctor.Check{
 		doctor.Git,
 		doctor.Agent(func(ctx context.Context) (string, string, error) {
-			b, err := pinClaude(ctx, e, agentName)
+			b, err := pinClaude(ctx, e, agentNamed(e, cfg))
 			return b.Path, b.Version, err
 		}),
 		doctor.Isolation(func(context.Context) (string, error) {
 			g, err := ground()
 			return g.walls.String(), err
 		}, hintOf),
-		doctor.Managed(managedSettings),
+		doctor.Managed(managedFiles(managedDir)...),
 		doctor.User(os.Geteuid(), func(context.Context) (int, bool) {
 			g, err := ground()
 			return g.uid, err == nil

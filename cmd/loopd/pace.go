@@ -55,6 +55,18 @@ func askedOf(s *loop.State) map[string]harness.Fingerprint {
 	return out
 }
 
+// servedOf are the models that answered on each tier in the campaign so far.
+func servedOf(s *loop.State) map[string]harness.Served {
+	out := make(map[string]harness.Served)
+	for _, t := range s.Trials {
+		if t.Class == harness.Valid && len(t.Served) > 0 {
+			tier := t.Spec.Slot.Cell.Tier
+			out[tier] = out[tier].With(t.Served)
+		}
+	}
+	return out
+}
+
 // purses are the limits of spending of one campaign.
 type purses struct {
 	cfg      config.Config

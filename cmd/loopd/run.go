@@ -158,6 +158,11 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	case o.resume && !under:
 		return nil, usageError("loopd status", "resume: no campaign is under way")
 	}
+	if under {
+		if binary, err = keepPinned(e, states[len(states)-1], binary); err != nil {
+			return nil, err
+		}
+	}
 	if n.allowed, err = o.allow(cfg, loop.PaceOf(states...), n.parallel(), time.Now()); err != nil {
 		return nil, err
 	}
@@ -171,7 +176,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if err != nil {
 		return nil, err
 	}
-	if err := priced(cfg, sealed.Suite); err != nil {
+	if err := errors.Join(priced(cfg, sealed.Suite), accepted(sealed.Suite.Launch, binary)); err != nil {
 		return nil, err
 	}
 	if n.graphs, err = home.Graphs(); err != nil {
@@ -340,7 +345,8 @@ func (n *night) begin(ctx context.Context, e env) error {
 	}
 	s := n.campaign.Current()
 	n.purses = pursesOf(n.cfg, s)
-	n.trial.Instrument, n.trial.Purses, n.trial.Asked = s.Started.Instrument, n.purses.of, askedOf(s)
+	n.trial.Instrument, n.trial.Purses = s.Started.Instrument, n.purses.of
+	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
 	return nil
 }
 

@@ -107,6 +107,9 @@ func groundFor(ctx context.Context, e env, cfg config.Config, accepted bool) (gr
 	if !accepted {
 		return g, &codedError{exitUsage, fmt.Errorf("start sessions: they have every permission and would not be isolated: %w", err), wallHint(err)}
 	}
+	if err := refuseManaged(managedFiles(managedDir)...); err != nil {
+		return g, err // within walls nobody sees them
+	}
 	fmt.Fprintf(e.stderr, "loopd: sessions are not isolated: %v\n", err)
 	return g, nil
 }

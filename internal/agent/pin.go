@@ -72,6 +72,30 @@ func Pin(ctx context.Context, path, cacheDir string) (Binary, error) {
 	return b, nil
 }
 
+// Pinned returns the copy of that sha256 in cacheDir, hashed again. A campaign
+// goes on with the copy it began with, whatever the original became since. The
+// error says that there is none, or that it is not what it was.
+func Pinned(cacheDir, sha256 string) (Binary, error) {
+	if len(sha256) < 8 {
+		return Binary{}, fmt.Errorf("find pinned agent: %q is no sha256", sha256)
+	}
+	found, err := filepath.Glob(filepath.Join(cacheDir, "*-"+sha256[:8], "claude"))
+	if err != nil {
+		return Binary{}, fmt.Errorf("find pinned agent: %w", err)
+	}
+	for _, path := range found {
+		sum, err := hashFile(path)
+		if err != nil {
+			return Binary{}, fmt.Errorf("find pinned agent: %w", err)
+		}
+		if sum == sha256 {
+			version := strings.TrimSuffix(filepath.Base(filepath.Dir(path)), "-"+sha256[:8])
+			return Binary{Path: path, Version: version, SHA256: sum}, nil
+		}
+	}
+	return Binary{}, fmt.Errorf("find pinned agent: no copy of %s in %s", sha256[:8], cacheDir)
+}
+
 func resolve(path string) (fileState, error) {
 	found, err := exec.LookPath(path)
 	if err != nil {

@@ -137,3 +137,35 @@ func TestReachable(t *testing.T) {
 		t.Errorf("closed file, own user: %v", err)
 	}
 }
+
+// TestPinnedOutlivesAnUpdate: the copy a campaign began with is found again by its
+// sha256, and a copy that is not what it was is not.
+func TestPinnedOutlivesAnUpdate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source, cache := filepath.Join(dir, "agent"), filepath.Join(dir, "cache")
+	writeAgent(t, source, "1.2.3")
+	first, err := Pin(t.Context(), source, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeAgent(t, source, "1.2.4")
+	if _, err := Pin(t.Context(), source, cache); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Pinned(cache, first.SHA256); err != nil || got != first {
+		t.Errorf("got %+v, %v, want %+v", got, err, first)
+	}
+	for name, sum := range map[string]string{"another": strings.Repeat("ab", 32), "none": "", "same beginning": first.SHA256[:8] + strings.Repeat("ab", 28)} {
+		if got, err := Pinned(cache, sum); err == nil {
+			t.Errorf("%s: got %+v, want an error", name, got)
+		}
+	}
+	os.Remove(first.Path)
+	if err := os.WriteFile(first.Path, []byte(agentScript("6.6.6")), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Pinned(cache, first.SHA256); err == nil {
+		t.Errorf("edited copy: got %+v, want an error", got)
+	}
+}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/atomicfile"
+	"loopd/internal/redact"
 	"loopd/loop"
 )
 
@@ -59,7 +61,28 @@ func (d Dropped) Candidate() (candidates.Candidate, error) {
 	if len(c.Edits) == 0 {
 		return c, errors.New("neither a patch nor files")
 	}
-	return c, errors.Join(d.text(), c.Validate())
+	return c, errors.Join(d.text(), c.Validate(), noSecret(c))
+}
+
+// noSecret refuses what looks like a key or a token in the words of a candidate or
+// in the text it puts in: both go into the ledger, into commits and reports, and
+// nothing is taken out of these afterwards.
+func noSecret(c candidates.Candidate) error {
+	var errs []error
+	look := func(what, text string) {
+		if clean := redact.New().Bytes([]byte(text)); string(clean) != text {
+			errs = append(errs, fmt.Errorf("%s holds what looks like a secret", what))
+		}
+	}
+	look("the rationale", c.Rationale)
+	look("the author", c.Author)
+	for i, e := range c.Edits {
+		look(fmt.Sprintf("edit %d", i+1), e.New)
+		if e.Whole != nil {
+			look(fmt.Sprintf("edit %d", i+1), *e.Whole)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // text refuses what is not UTF-8: the ledger's JSON would keep something else,
@@ -271,6 +294,19 @@ func (c *Campaign) setAside(f Spooled) error {
 	}
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("set spool file aside: %w", err)
+	}
+	return withoutSecrets(to)
+}
+
+// withoutSecrets takes secrets out of a file that is kept. One that cannot be read
+// as a file is left alone.
+func withoutSecrets(path string) error {
+	data, err := readRegular(path)
+	if err != nil {
+		return nil
+	}
+	if clean := redact.New().Bytes(data); !bytes.Equal(clean, data) {
+		return atomicfile.WriteFile(path, clean, 0o600)
 	}
 	return nil
 }

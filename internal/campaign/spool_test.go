@@ -406,3 +406,38 @@ func TestNoTaskIsWrittenDown(t *testing.T) {
 		t.Error("nothing was looked through")
 	}
 }
+
+// TestNoSecretIsTakenIn: a candidate that holds a secret is refused wherever it
+// stands, and what is set aside of it is without.
+func TestNoSecretIsTakenIn(t *testing.T) {
+	t.Parallel()
+	key := "gh" + "p_Q7w2E9r4T6y1U3i5O8p0A2s4"
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	for where, d := range map[string]Dropped{
+		"the rationale holds": {Rationale: "use " + key, Files: map[string]string{findSkill: "x\n"}},
+		"the author holds":    {Author: key, Files: map[string]string{findSkill: "x\n"}},
+		"edit 1 holds":        {Files: map[string]string{findSkill: "x " + key + "\n"}},
+	} {
+		if _, err := n.home.Drop(d); err == nil || !strings.Contains(err.Error(), where) || strings.Contains(err.Error(), key) {
+			t.Errorf("%s: got %v", where, err)
+		}
+	}
+	patched := sentence(t, "Use "+key+".")
+	if _, err := n.home.Drop(patched); err == nil || !strings.Contains(err.Error(), "edit 1 holds") {
+		t.Errorf("patch: got %v", err)
+	}
+	n.spool("by-hand.yaml", "rationale: r\nfiles:\n  "+findSkill+": use "+key+"\n")
+	if got := n.takeIn(c); len(got) != 0 {
+		t.Errorf("taken in: %+v", got)
+	}
+	data, err := os.ReadFile(filepath.Join(n.home.Spool(), "by-hand.yaml.refused"))
+	if err != nil || bytes.Contains(data, []byte(key)) || !bytes.Contains(data, []byte("use [redacted:github]")) {
+		t.Errorf("set aside: %q, %v", data, err)
+	}
+	if strings.Contains(n.log.String(), key) {
+		t.Error("the log holds it")
+	}
+}

@@ -3,7 +3,8 @@
 //
 // It mends nothing, spends nothing and contacts nothing. A check is a function
 // that returns one row; a row that is not ok carries the command or the edit
-// that helps.
+// that helps. Probe runs a whole session against a simulated model, in the
+// surroundings of an invented user, and says what of them reached it.
 package doctor
 
 import (
@@ -78,14 +79,16 @@ func Agent(version func(ctx context.Context) (path, version string, err error)) 
 	}
 }
 
-// Managed checks that no managed settings of the machine reach into sessions.
-func Managed(path string) Check {
+// Managed checks that none of an administrator's files for the agent lies on the
+// machine.
+func Managed(paths ...string) Check {
 	return func(context.Context) Row {
-		_, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return Row{Name: "managed settings", Health: Good, Detail: "none"}
+		for _, path := range paths {
+			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+				return Row{"managed settings", Bad, path + " would be read by every session without walls", "mv " + path + " " + path + ".off"}
+			}
 		}
-		return Row{"managed settings", Bad, path + " would be read by every session", "move " + path + " away while loopd runs"}
+		return Row{Name: "managed settings", Health: Good, Detail: "none"}
 	}
 }
 

@@ -26,7 +26,7 @@ func TestEachDefectHasItsFix(t *testing.T) {
 			Agent(func(context.Context) (string, string, error) { return "/usr/bin/claude", "2.1.332", nil }),
 			Agent(func(context.Context) (string, string, error) { return "", "", boom }), Bad,
 		},
-		"managed": {Managed(filepath.Join(dir, "none.json")), Managed(managed), Bad},
+		"managed": {Managed(filepath.Join(dir, "none.json")), Managed(filepath.Join(dir, "none.json"), managed), Bad},
 		"user":    {User(1000, as(0, true)), User(0, as(65534, false)), Odd},
 		"root":    {User(0, as(65534, true)), User(0, as(0, true)), Odd},
 		"isolation": {

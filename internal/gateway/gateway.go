@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -222,7 +223,7 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-		a := &answer{tap: tap, exposed: exposed}
+		a := &answer{tap: tap, asked: askedModel(body), exposed: exposed}
 		g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
 		a.arrived()
 	}
@@ -285,6 +286,15 @@ func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte,
 		exposed = tap.inspect(body, r.Header.Get("anthropic-beta"))
 	}
 	return body, exposed, true
+}
+
+// askedModel is the model a request names, empty where it names none.
+func askedModel(body []byte) string {
+	var request struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal(body, &request) // what cannot be read is the API's to refuse
+	return request.Model
 }
 
 // isMessages tells the requests that a model answers from those that are free.

@@ -319,7 +319,7 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 		Whole: map[string]bool{
 			"msg_1": true, "msg_2": true, "msg_3": true, "toolu_1": true, "toolu_2": true, "toolu_3": true, "toolu_4": true,
 		},
-		ExposedTo: map[string]bool{"msg_1": false, "msg_2": false, "msg_3": false}, Usage: map[string]harness.Usage{}, Priced: true,
+		ExposedTo: map[string]bool{"msg_1": false, "msg_2": false, "msg_3": false}, Usage: map[string]harness.Usage{}, Priced: true, Served: harness.Served{},
 	}
 	got := tap.Report()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Report{}, "LastActivity")); diff != "" {

@@ -48,6 +48,8 @@ type Report struct {
 	MessageIDs []string
 	ToolIDs    []string
 	Models     []string
+	// Served are the models that answered by the model asked for.
+	Served harness.Served
 	// Whole are the messages that reached the session complete, and their tool
 	// calls; what ended in the middle is listed above only.
 	Whole map[string]bool
@@ -94,7 +96,7 @@ func newTap(g *Gateway, s Session) *Tap {
 	t.report = Report{
 		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
 		Whole: make(map[string]bool), Blocks: make(map[string]int), ExposedTo: make(map[string]bool),
-		Usage: make(map[string]harness.Usage), Priced: true,
+		Usage: make(map[string]harness.Usage), Priced: true, Served: make(harness.Served),
 	}
 	return t
 }
@@ -110,6 +112,7 @@ func (t *Tap) Report() Report {
 	r.Descriptions = slices.Clone(r.Descriptions)
 	r.MessageIDs, r.ToolIDs, r.Models = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Models)
 	r.Statuses, r.Whole, r.Blocks = maps.Clone(r.Statuses), maps.Clone(r.Whole), maps.Clone(r.Blocks)
+	r.Served = r.Served.With(nil)
 	r.ExposedTo, r.Usage, r.Fingerprint.Names = maps.Clone(r.ExposedTo), maps.Clone(r.Usage), slices.Clone(r.Fingerprint.Names)
 	return r
 }
@@ -235,9 +238,9 @@ func (t *Tap) unread() {
 	t.report.Unread++
 }
 
-// saw writes down what a part of an answer named. exposed says whether the
-// request it answers held the wording.
-func (t *Tap) saw(s served, exposed bool) {
+// saw writes down what a part of an answer named. asked is the model the
+// request asked for, and exposed says whether it held the wording.
+func (t *Tap) saw(s served, asked string, exposed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.report
@@ -246,6 +249,7 @@ func (t *Tap) saw(s served, exposed bool) {
 		r.ExposedTo[s.message] = exposed
 	}
 	r.Models = addNew(r.Models, s.model)
+	r.Served.Add(asked, s.model)
 	for _, id := range s.tools {
 		r.ToolIDs = addNew(r.ToolIDs, id)
 	}

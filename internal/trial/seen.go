@@ -45,6 +45,8 @@ func exposed(seen gateway.Report, tr *transcript.Transcript) bool {
 type requests struct {
 	mu    sync.Mutex
 	first map[string]harness.Fingerprint // by tier
+	// served are the models that answered valid sessions, by tier.
+	served map[string]harness.Served
 }
 
 // changed compares a session's first request with the first one seen on its
@@ -63,12 +65,30 @@ func (r *requests) changed(tier string, f harness.Fingerprint) string {
 	return strings.Join(f.Differ(was), "; ")
 }
 
+// moved compares the models that answered a session with those that answered
+// its tier's valid sessions so far, and names both where one is new. A valid
+// session in which nothing is new adds to the measure.
+func (r *requests) moved(tier string, s harness.Served, valid bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if moved := s.Moved(r.served[tier]); len(moved) > 0 {
+		return strings.Join(moved, "; ")
+	}
+	if valid && len(s) > 0 {
+		r.served[tier] = r.served[tier].With(s)
+	}
+	return ""
+}
+
 // account lays what the gateway saw beside what the stream says: what was spent
 // where the session never said so, a purse that was empty, and a CLI that asks
 // the model otherwise than before.
 func (e *Executor) account(a attempt, t *harness.Trial) {
 	if f := a.seen.Fingerprint; !f.IsZero() {
 		t.Fingerprint = &f
+	}
+	if len(a.seen.Served) > 0 {
+		t.Served = a.seen.Served
 	}
 	if a.seen.Requests > 0 && a.seen.Unread == 0 && t.CostUSD == nil {
 		var sum harness.Usage
@@ -88,6 +108,13 @@ func (e *Executor) account(a attempt, t *harness.Trial) {
 	}
 	if why := e.asked.changed(t.Spec.Slot.Cell.Tier, a.seen.Fingerprint); why != "" && t.Class == harness.Valid {
 		t.Class, t.Why = harness.VersionDrift, "the agent asks the model otherwise than earlier in this campaign: "+why
+	}
+	// A session that another model answered is void by the ladder as well, but
+	// running it again would end no better.
+	if own := t.Class == harness.Valid; own || t.Class == harness.WrongModel {
+		if why := e.asked.moved(t.Spec.Slot.Cell.Tier, t.Served, own); why != "" {
+			t.Class, t.Why = harness.VersionDrift, "another model answers than earlier in this campaign: "+why
+		}
 	}
 	if a.seen.Spent != "" {
 		t.Class, t.Why = harness.Budget, a.seen.Spent

@@ -1,7 +1,16 @@
 package trial_test
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"loopd/harness"
@@ -68,5 +77,100 @@ func TestCostOfASessionThatDidNotSay(t *testing.T) {
 	b.wantInvalid(cut, harness.NoResult)
 	if cut.Usage == (harness.Usage{}) || cut.CostUSD == nil || *cut.CostUSD <= 0 {
 		t.Errorf("usage %+v, cost %v; want what the gateway counted", cut.Usage, cut.CostUSD)
+	}
+}
+
+// renaming is an API that says another model answered than was asked.
+func renaming(t *testing.T, b *bench, is func() string) *url.URL {
+	t.Helper()
+	model, err := url.Parse(b.model.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned, _ := b.o.Suite.Launch.Model("haiku")
+	proxy := httputil.NewSingleHostReverseProxy(model)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		old := r.Body
+		body, err := io.ReadAll(old)
+		body = bytes.ReplaceAll(body, []byte(`"model":"`+pinned+`"`), []byte(`"model":"`+is()+`"`))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Header.Del("Content-Length")
+		return errors.Join(err, old.Close())
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	at, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// TestAnotherServedModelIsDrift: a model that did not answer this tier's sessions
+// so far ends the campaign, with both named; what was never asked says nothing.
+func TestAnotherServedModelIsDrift(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	pinned, _ := b.o.Suite.Launch.Model("haiku")
+	first := b.one("R3", play{})
+	b.wantScored(first, harness.Pass)
+	if got := first.Served[pinned]; !slices.Equal(got, []string{pinned}) {
+		t.Fatalf("served %v, want %s by itself", first.Served, pinned)
+	}
+
+	for name, tc := range map[string]struct {
+		known map[string]harness.Served
+		is    string
+		class harness.Class
+		why   []string
+	}{
+		"the same":             {map[string]harness.Served{"haiku": first.Served}, pinned, harness.Valid, nil},
+		"of another tier":      {map[string]harness.Served{"sonnet": {pinned: {"model-before"}}}, pinned, harness.Valid, nil},
+		"other than earlier":   {map[string]harness.Served{"haiku": {pinned: {"model-before"}}}, pinned, harness.VersionDrift, []string{"model-before", pinned}},
+		"moved away":           {map[string]harness.Served{"haiku": first.Served}, "model-after", harness.VersionDrift, []string{pinned, "model-after"}},
+		"wrong from the start": {nil, "model-after", harness.WrongModel, []string{"model-after"}},
+	} {
+		b := newBench(t)
+		gate, err := gateway.Start(t.Context(), renaming(t, b, func() string { return tc.is }), gateway.Credential{Header: gateway.HeaderKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { gate.Close() })
+		b.o.Gateway, b.o.Served = gate, tc.known
+		got := b.one("R3", play{})
+		if got.Class != tc.class {
+			t.Errorf("%s: got %s (%s), want %s", name, got.Class, got.Why, tc.class)
+		}
+		for _, part := range tc.why {
+			if !strings.Contains(got.Why, part) {
+				t.Errorf("%s: why %q, want %q in it", name, got.Why, part)
+			}
+		}
+	}
+}
+
+// TestTheFirstValidSessionSetsWhoAnswers: within one run, nothing handed in.
+func TestTheFirstValidSessionSetsWhoAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	pinned, _ := b.o.Suite.Launch.Model("haiku")
+	var is atomic.Value
+	is.Store(pinned)
+	gate, err := gateway.Start(t.Context(), renaming(t, b, func() string { return is.Load().(string) }), gateway.Credential{Header: gateway.HeaderKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { gate.Close() })
+	b.o.Gateway = gate
+	e := b.executor("R3")
+	for rep, next := range []struct {
+		model string
+		want  harness.Class
+	}{{"model-after", harness.WrongModel}, {pinned, harness.Valid}, {pinned, harness.Valid}, {"model-after", harness.VersionDrift}} {
+		is.Store(next.model)
+		got, err := e.Run(t.Context(), b.spec("R3", "haiku", rep+1, play{}))
+		if err != nil || got.Class != next.want {
+			t.Errorf("rep %d: got %s (%s), %v, want %s", rep+1, got.Class, got.Why, err, next.want)
+		}
 	}
 }

@@ -81,7 +81,9 @@ type Options struct {
 	Purses func(harness.Spec) []*gateway.Purse
 	// Asked is how the CLI asked the model on each tier earlier in the campaign.
 	Asked map[string]harness.Fingerprint
-	Now   func() time.Time
+	// Served are the models that answered on each tier earlier in the campaign.
+	Served map[string]harness.Served
+	Now    func() time.Time
 }
 
 // Executor runs specs. It is safe for concurrent use.
@@ -110,6 +112,8 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	e := &Executor{o: o, starts: make(map[string]*start), sealed: SealedTexts(o.Suite)}
 	e.asked.first = make(map[string]harness.Fingerprint)
 	maps.Copy(e.asked.first, o.Asked)
+	e.asked.served = make(map[string]harness.Served)
+	maps.Copy(e.asked.served, o.Served)
 	for _, sc := range o.Suite.Scenarios {
 		tree, err := StartOf(o.Suite, sc, o.Graphs)
 		if err != nil {

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"loopd/harness"
+	"loopd/internal/agent"
+	"loopd/internal/config"
+	"loopd/internal/doctor"
+	"loopd/internal/rehearsal"
+)
+
+// probeRows runs one session in poisoned surroundings. The plugin is the one in
+// this directory, or the bundled one outside any.
+func probeRows(ctx context.Context, e env, kind rehearsal.AgentKind) ([]doctor.Row, error) {
+	b, err := openBench(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	binary, err := probedAgent(ctx, e, b.cfg, kind)
+	if err != nil {
+		return nil, err
+	}
+	g := groundOrOpen(ctx, e, b.cfg.Rung)
+	o := doctor.ProbeOptions{
+		Suite: b.sealed.Suite, Wording: b.wording, Agent: binary, Walls: g.walls, UID: g.uid, GID: g.uid, Graphs: b.graphs,
+	}
+	if cred, err := config.FindCredential(e.getenv); err == nil {
+		o.Secrets = []string{cred.Value()}
+	}
+	return doctor.Probe(ctx, o)
+}
+
+// probedAgent is the agent a campaign here would run: the copy of the one under
+// way, or one of what is installed.
+func probedAgent(ctx context.Context, e env, cfg config.Config, kind rehearsal.AgentKind) (agent.Binary, error) {
+	switch kind {
+	case rehearsal.StandIn:
+		return standInBinary()
+	case rehearsal.Claude:
+	default:
+		return agent.Binary{}, usageError("loopd doctor --probe --agent standin", "unknown agent %q: standin or claude", kind)
+	}
+	binary, err := pinClaude(ctx, e, agentNamed(e, cfg))
+	if err != nil || cfg.Plugin == "" {
+		return binary, err
+	}
+	r, err := openReview(ctx, e, "")
+	if err != nil || len(r.states) == 0 || r.states[len(r.states)-1].Ended != nil {
+		return binary, err
+	}
+	return keepPinned(e, r.states[len(r.states)-1], binary)
+}
+
+// agentNamed is the agent of the settings, or the one found here.
+func agentNamed(e env, cfg config.Config) string {
+	if cfg.Agent == "" || cfg.Agent == "claude" {
+		return findClaude(e, "")
+	}
+	return cfg.Agent
+}
+
+// settingsChecks are those of what loopd.yaml and the launch profile say, and of
+// the agent of the campaign under way. Where the suite cannot be read another row
+// says why.
+func settingsChecks(e env, cfg config.Config) []doctor.Check {
+	suite := func(ctx context.Context) (harness.Suite, error) {
+		home, err := homeOf(e, cfg)
+		if err != nil {
+			return harness.Suite{}, err
+		}
+		sealed, err := openSuite(ctx, home, cfg)
+		if err != nil {
+			return harness.Suite{}, fmt.Errorf("the suite cannot be read: %w", err)
+		}
+		return sealed.Suite, nil
+	}
+	return []doctor.Check{
+		func(ctx context.Context) doctor.Row { return agentUpdate(ctx, e, cfg) },
+		doctor.Simple("cells", "loopd config", doctor.Bad, func(ctx context.Context) (string, error) {
+			s, err := suite(ctx)
+			if err != nil {
+				return "", err
+			}
+			_, err = pickCells(s, cfg)
+			return cellsText(cfg), err
+		}),
+		doctor.Simple("environment", "loopd schema launch", doctor.Bad, func(ctx context.Context) (string, error) {
+			s, err := suite(ctx)
+			if err != nil {
+				return "", err
+			}
+			return environmentText(s.Launch)
+		}),
+		func(ctx context.Context) doctor.Row { return versionPin(ctx, e, cfg, suite) },
+	}
+}
+
+// cellsText says which part of the suite's grid the settings ask for.
+func cellsText(cfg config.Config) string {
+	all := func(ids []string) string {
+		if len(ids) == 0 {
+			return "all"
+		}
+		return strings.Join(ids, ", ")
+	}
+	return fmt.Sprintf("scenarios: %s; tiers: %s", all(cfg.Scenarios), all(cfg.Tiers))
+}
+
+// environmentText lists what a session's environment holds, or says why it could
+// not be made.
+func environmentText(l harness.Launch) (string, error) {
+	values := make(map[string]string)
+	for _, name := range l.Env {
+		if name != "CLAUDE_CODE_OAUTH_TOKEN" || !slices.Contains(l.Env, "ANTHROPIC_API_KEY") {
+			values[name] = "x"
+		}
+	}
+	if _, err := agent.Environ(l, values); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d names: %s", len(l.Env), strings.Join(l.Env, " ")), nil
+}
+
+// agentUpdate shows an agent that is another than the campaign under way began
+// with. The campaign goes on with its own copy; without the copy it cannot.
+func agentUpdate(ctx context.Context, e env, cfg config.Config) doctor.Row {
+	const name = "agent update"
+	r, err := openReview(ctx, e, "")
+	if err != nil {
+		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "loopd verify"}
+	}
+	if len(r.states) == 0 || r.states[len(r.states)-1].Ended != nil {
+		return doctor.Row{Name: name, Health: doctor.Good, Detail: "no campaign is under way"}
+	}
+	s := r.states[len(r.states)-1].Started
+	installed, err := pinClaude(ctx, e, agentNamed(e, cfg))
+	if err != nil {
+		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "npm install -g @anthropic-ai/claude-code"}
+	}
+	began := s.Parts[agentPart]
+	if began == installed.SHA256 {
+		return doctor.Row{Name: name, Health: doctor.Good, Detail: fmt.Sprintf("none: %s, sha256 %s, as the campaign under way began with", s.Agent, began)}
+	}
+	detail := fmt.Sprintf("the campaign under way began with %s, sha256 %s; installed is %s, sha256 %s", s.Agent, began, installed.Version, installed.SHA256)
+	dir, err := cacheDir(e)
+	if err == nil {
+		_, err = agent.Pinned(dir, began)
+	}
+	if err != nil {
+		return doctor.Row{
+			Name: name, Health: doctor.Bad, Detail: detail + "; the copy it began with is gone",
+			Fix: "npm install -g @anthropic-ai/claude-code@" + strings.TrimPrefix(s.Agent, "claude "),
+		}
+	}
+	return doctor.Row{Name: name, Health: doctor.Odd, Detail: detail + "; it keeps its copy", Fix: `loopd freeze --reason "take the new agent CLI"`}
+}
+
+// versionPin compares the agent with the one version a suite is for.
+func versionPin(ctx context.Context, e env, cfg config.Config, suite func(context.Context) (harness.Suite, error)) doctor.Row {
+	const name = "agent version"
+	s, err := suite(ctx)
+	if err != nil {
+		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "loopd freeze"}
+	}
+	if s.Launch.CLIVersion == "" {
+		return doctor.Row{Name: name, Health: doctor.Good, Detail: "the suite takes any; a campaign keeps the one it began with"}
+	}
+	binary, err := probedAgent(ctx, e, cfg, rehearsal.Claude)
+	if err == nil {
+		err = accepted(s.Launch, binary)
+	}
+	if err != nil {
+		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: hintOf(err)}
+	}
+	return doctor.Row{Name: name, Health: doctor.Good, Detail: binary.Version + ", the one the suite takes"}
+}
+
+// managedDir is where an administrator's settings, servers and instructions for
+// the agent lie.
+const managedDir = "/etc/claude-code"
+
+// managedFiles are those a session would read.
+func managedFiles(dir string) []string {
+	var out []string
+	for _, name := range []string{"managed-settings.json", "managed-settings.d", "managed-mcp.json", "CLAUDE.md"} {
+		out = append(out, filepath.Join(dir, name))
+	}
+	return out
+}
+
+// refuseManaged refuses to start sessions where an administrator's settings would
+// reach into them.
+func refuseManaged(files ...string) error {
+	for _, path := range files {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return usageError("mv "+path+" "+path+".off", "start sessions: %s would be read by every one", path)
+		}
+	}
+	return nil
+}
