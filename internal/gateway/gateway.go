@@ -20,6 +20,9 @@ import (
 // maxRequest is the largest request body passed on.
 const maxRequest = 64 << 20
 
+// usualRequest is what few requests are larger than.
+const usualRequest = 1 << 20
+
 // Header is the header a credential travels in.
 type Header string
 
@@ -273,7 +276,12 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 
 // readRequest takes the whole body in and looks at it.
 func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte, exposed, ok bool) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	var read bytes.Buffer
+	// One allocation for a usual request, the look for the end included; what a
+	// session merely announces takes no more than this.
+	read.Grow(int(min(max(r.ContentLength, 0), usualRequest)) + bytes.MinRead)
+	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest))
+	body = read.Bytes()
 	tap.request(len(body))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
