@@ -313,9 +313,9 @@ func apartMain(ctx context.Context, dir string, in io.Reader, out io.Writer) err
 // TestWhatATrialCosts measures loopd's own part of a trial beside the session
 // it runs. LOOPD_COST=full repeats it often enough for a table.
 func TestWhatATrialCosts(t *testing.T) {
-	pairs := 3
+	pairs := 4
 	if os.Getenv("LOOPD_COST") == "full" {
-		pairs = 40
+		pairs = 25
 	}
 	var cli agent.Binary
 	if os.Getenv("LOOPD_CLAUDE") != "" {
