@@ -214,7 +214,15 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer tap.leave(r)
-	body, exposed, ok := readRequest(w, r, tap)
+	body, ok := readRequest(w, r, tap)
+	// The API has the request while it is looked at.
+	var look sync.WaitGroup
+	var exposed bool
+	if ok && isMessages(r) {
+		betas := r.Header.Get("anthropic-beta")
+		look.Go(func() { exposed = tap.inspect(body, betas) })
+	}
+	defer look.Wait()
 	if why := tap.broke(r); ok && why != "" {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", why)
 		return
@@ -225,7 +233,7 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-		a := &answer{tap: tap, exposed: exposed}
+		a := &answer{tap: tap, exposed: func() bool { look.Wait(); return exposed }}
 		g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
 		a.arrived()
 	}
@@ -274,8 +282,8 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Set(string(g.cred.Header), value)
 }
 
-// readRequest takes the whole body in and looks at it.
-func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte, exposed, ok bool) {
+// readRequest takes the whole body in.
+func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte, ok bool) {
 	var read bytes.Buffer
 	// One allocation for a usual request, the look for the end included; what a
 	// session merely announces takes no more than this.
@@ -287,12 +295,9 @@ func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte,
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "request over 64 MiB")
 		}
-		return nil, false, false
+		return nil, false
 	}
-	if isMessages(r) {
-		exposed = tap.inspect(body, r.Header.Get("anthropic-beta"))
-	}
-	return body, exposed, true
+	return body, true
 }
 
 // isMessages tells the requests that a model answers from those that are free.

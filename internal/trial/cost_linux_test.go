@@ -57,10 +57,6 @@ func (s spent) since(was spent) spent {
 	return spent{s.own - was.own, s.sessions - was.sessions, s.wall - was.wall}
 }
 
-func (s spent) each(n int) spent {
-	return spent{s.own / time.Duration(n), s.sessions / time.Duration(n), s.wall / time.Duration(n)}
-}
-
 // median is the middle of each clock by itself.
 func median(all []spent) spent {
 	middle := func(clock func(spent) time.Duration) time.Duration {
@@ -85,6 +81,8 @@ type costs struct {
 	model    *apart
 	executor *trial.Executor
 	ledger   *ledger.Ledger
+	real     bool // the agent is the real CLI
+	long     bool // the sessions to come print over 5 MB
 
 	mu   sync.Mutex
 	next int
@@ -105,15 +103,13 @@ func newCosts(t *testing.T, cli agent.Binary, w sandbox.Walls) *costs {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { gate.Close() })
-	o := c.o
-	o.Gateway, o.Rig, o.Walls = gate, c, w
-	if cli.Path != "" {
-		o.Agent = cli
+	c.o.Gateway, c.o.Rig, c.o.Walls = gate, c, w
+	if c.real = cli.Path != ""; c.real {
+		c.o.Agent = cli
 	}
-	o.UID, o.GID, o.Sandboxes = nobody(), nobody(), openDir(t)
-	o.Suite.Scenarios = slices.DeleteFunc(slices.Clone(o.Suite.Scenarios), func(sc harness.Scenario) bool { return sc.ID != costScenario })
-	c.o = o
-	if c.executor, err = trial.New(t.Context(), o); err != nil {
+	c.o.UID, c.o.GID, c.o.Sandboxes = nobody(), nobody(), openDir(t)
+	c.o.Suite.Scenarios = slices.DeleteFunc(slices.Clone(c.o.Suite.Scenarios), func(sc harness.Scenario) bool { return sc.ID != costScenario })
+	if c.executor, err = trial.New(t.Context(), c.o); err != nil {
 		t.Fatal(err)
 	}
 	state := filepath.Join(t.TempDir(), "state")
@@ -129,7 +125,7 @@ func newCosts(t *testing.T, cli agent.Binary, w sandbox.Walls) *costs {
 
 // Register names the session to the model next door.
 func (c *costs) Register(_ harness.Spec, key string) (func(), error) {
-	return func() {}, c.model.register(key)
+	return func() {}, c.model.register(key, c.long)
 }
 
 // Lay does no damage.
@@ -151,6 +147,12 @@ func (c *costs) trial() error {
 	if got.Class != harness.Valid || got.Result.Outcome != harness.Pass {
 		return fmt.Errorf("trial %d: got %s (%s) %s, want valid and pass", spec.Slot.Rep, got.Class, got.Why, got.Result.Outcome)
 	}
+	if c.long {
+		kept, err := os.Stat(filepath.Join(c.o.Store, got.ID, trial.TranscriptFile))
+		if err != nil || kept.Size() < 5<<20 {
+			return fmt.Errorf("trial %d: a transcript of %v, %v, want 5 MB", spec.Slot.Rep, kept, err)
+		}
+	}
 	payload, err := json.Marshal(got)
 	if err != nil {
 		return err
@@ -169,7 +171,6 @@ type bare struct {
 
 // bare lays a session out, which is not measured.
 func (c *costs) bare() (*bare, error) {
-	plugin := c.plugin()
 	sc := c.o.Suite.Scenarios[0]
 	tree, err := trial.StartOf(c.o.Suite, sc, nil)
 	if err != nil {
@@ -180,13 +181,13 @@ func (c *costs) bare() (*bare, error) {
 		return nil, err
 	}
 	box, err := sandbox.New(c.t.Context(), sandbox.Options{
-		Base: c.o.Sandboxes, Fixture: tree, Plugin: plugin, PluginName: c.o.Suite.Checker.Plugin, Git: git, UID: c.o.UID, GID: c.o.GID,
+		Base: c.o.Sandboxes, Fixture: tree, Plugin: c.plugin(), PluginName: c.o.Suite.Checker.Plugin, Git: git, UID: c.o.UID, GID: c.o.GID,
 	})
 	if err != nil {
 		return nil, err
 	}
 	key := c.o.Gateway.DummyKey()
-	if err := c.model.register(key); err != nil {
+	if err := c.model.register(key, c.long); err != nil {
 		return nil, err
 	}
 	model, _ := c.o.Suite.Launch.Model(costTier)
@@ -200,7 +201,7 @@ func (c *costs) bare() (*bare, error) {
 		"DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_DISABLE_AUTO_MEMORY=1",
 		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
 	}
-	if c.o.UID != 0 {
+	if c.o.UID != 0 && c.real { // the stand-in runs as anyone, and may lie where only root can reach it
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(c.o.UID), Gid: uint32(c.o.GID)}}
 	}
 	out, err := os.CreateTemp(c.o.Sandboxes, "")
@@ -273,10 +274,11 @@ func startApart(t *testing.T, dir string) *apart {
 	return a
 }
 
-func (a *apart) register(key string) error {
+// register names a session to the model; a long one prints longSession's.
+func (a *apart) register(key string, long bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, err := fmt.Fprintln(a.in, key); err != nil {
+	if _, err := fmt.Fprintln(a.in, key, long); err != nil {
 		return err
 	}
 	_, err := a.out.ReadString('\n')
@@ -301,8 +303,15 @@ func apartMain(ctx context.Context, dir string, in io.Reader, out io.Writer) err
 	}
 	defer model.Close()
 	fmt.Fprintln(out, model.URL())
-	for keys := bufio.NewScanner(in); keys.Scan(); {
-		if err := model.Register(keys.Text(), simmodel.Session{Scenario: sc, Cell: cell}); err != nil {
+	long := sc
+	long.Oracle = longSteps(sc.Oracle)
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		key, kind, _ := strings.Cut(lines.Text(), " ")
+		s := simmodel.Session{Scenario: sc, Cell: cell}
+		if kind == "true" {
+			s.Scenario = long
+		}
+		if err := model.Register(key, s); err != nil {
 			return err
 		}
 		fmt.Fprintln(out, "ok")
@@ -310,41 +319,17 @@ func apartMain(ctx context.Context, dir string, in io.Reader, out io.Writer) err
 	return nil
 }
 
-// TestWhatATrialCosts measures loopd's own part of a trial beside the session
-// it runs. LOOPD_COST=full repeats it often enough for a table.
-func TestWhatATrialCosts(t *testing.T) {
-	pairs := 4
-	if os.Getenv("LOOPD_COST") == "full" {
-		pairs = 25
+// longSteps make a perfect run print over 5 MB: two dozen commands with all the
+// output the agent takes from one, a large file, and a long last word, which the
+// stream says twice.
+func longSteps(steps []harness.Step) []harness.Step {
+	const line = "The gauge was read again and nothing had moved.\n"
+	var out []harness.Step
+	for range 24 {
+		out = append(out, harness.Step{Bash: "yes 'The tide goes out and the gauge falls by a hand.' | head -c 29000"})
 	}
-	var cli agent.Binary
-	if os.Getenv("LOOPD_CLAUDE") != "" {
-		cli = realAgent(t)
-	}
-	c := newCosts(t, cli, walls(t, nobody()))
-	if err := c.trial(); err != nil { // what is done once is done
-		t.Fatal(err)
-	}
-	var alone, within []spent
-	for range pairs {
-		b, err := c.bare()
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := now(t)
-		if err := b.run(); err != nil {
-			t.Fatal(err)
-		}
-		alone = append(alone, now(t).since(before))
-		if err := b.remove(); err != nil {
-			t.Fatal(err)
-		}
-		before = now(t)
-		if err := c.trial(); err != nil {
-			t.Fatal(err)
-		}
-		within = append(within, now(t).since(before))
-	}
-	a, w := median(alone), median(within)
-	t.Logf("bare %+v\nwithin %+v", a, w)
+	out = append(out, harness.Step{Write: &harness.WriteStep{Path: "notes.txt", Content: strings.Repeat(line, 30_000)}})
+	out = append(out, steps...)
+	out[len(out)-1].Text += strings.Repeat(line, 15_000)
+	return out
 }
