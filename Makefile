@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full bench fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full bench bench-trial fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,11 @@ rehearse-full: build ## ten rehearsals under the profiles fast and strict (about
 mutate-full: ## switch off every rule of the harness in turn and want a test to fail (about 3 minutes; go test runs a sample)
 	@echo "== mutate every rule"
 	@LOOPD_MUTATE=full go test -count=1 -timeout 30m -v -run TestEveryRuleIsNeeded ./internal/mutants
+
+bench-trial: setup ## what loopd itself costs beside the sessions it runs: a table (about 5 minutes)
+	@echo "== measure trials beside bare sessions"
+	@LOOPD_COST=full LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+		go test -count=1 -timeout 30m -v -run 'TestWhatATrialCosts|TestTheGatewayAddsLittle|TestFourSideBySideStaySmall' ./internal/trial
 
 memory-full: ## read streams of 1 GB with one line of 100 MB (about 20 s)
 	@LOOPD_FULL=1 go test -count=1 -v -run TestMemoryOfAnEndlessStream ./harness/transcript

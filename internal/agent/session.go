@@ -93,7 +93,7 @@ func (s *session) launchProcess() error {
 			return
 		}
 		// Before the wait: what has been waited for can no longer be told apart.
-		s.tree = newTree(s.launch, s.cmd.Process.Pid)
+		s.tree = newTree(s.launch, s.cmd.Process)
 		started <- nil
 		s.gone <- s.cmd.Wait()
 	})

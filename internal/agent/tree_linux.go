@@ -70,13 +70,16 @@ type process struct {
 //
 // A walled session's orphans stay inside, with the first process there, the
 // innermost; only that one can be orphaned to loopd. It has waited for all the
-// others, so what they used is known from it.
+// others, so what they used is known from it. Once it is held by a handle the
+// process table is not read any more: on a busy machine that costs more than all
+// else that loopd does for a trial.
 type tree struct {
 	marker  string
 	main    int
 	since   uint64
 	walled  bool
-	inner   int  // the innermost process of a walled session, 0 while not seen
+	inner   int // the innermost process of a walled session, 0 while not seen
+	held    *inside
 	handles bool // Go holds handles, so orphans can be told from children
 	seen    map[int]uint64
 
@@ -84,19 +87,31 @@ type tree struct {
 	maxRSS int64
 }
 
-func newTree(l Launch, main int) *tree {
-	t := &tree{marker: l.Marker, main: main, walled: l.Walled, seen: make(map[int]uint64)}
-	if p, err := readProcess(main); err == nil {
+func newTree(l Launch, main *os.Process) *tree {
+	t := &tree{marker: l.Marker, main: main.Pid, walled: l.Walled, handles: holdsHandle(main), seen: make(map[int]uint64)}
+	if p, err := readProcess(main.Pid); err == nil {
 		t.since = p.start
 	}
-	owned, err := ownedChildren()
-	t.handles = err == nil && owned[main]
 	return t
 }
 
 // look remembers the processes of the session that live now. What it misses,
-// the sweep reports.
-func (t *tree) look() { _, _, _ = t.find() }
+// the sweep reports. Of a session that is held there is nothing to remember.
+func (t *tree) look() {
+	if t.hold(); t.held == nil {
+		_, _, _ = t.find()
+	}
+}
+
+// hold takes hold of a walled session, once there is something to hold.
+func (t *tree) hold() {
+	if !t.walled || t.held != nil {
+		return
+	}
+	if in, start, ok := meetInside(t.main); ok {
+		t.held, t.inner, t.seen[in.pid] = &in, in.pid, start
+	}
+}
 
 // meet looks for the innermost process while its parent still vouches for it.
 func (t *tree) meet() {
@@ -124,7 +139,7 @@ func (t *tree) find() (live, dead []process, err error) {
 	}
 	self := os.Getpid()
 	for _, p := range t.belonging(descendants(all, self)) {
-		if p.parent == self && owned[p.pid] && p.pid != t.main {
+		if p.parent == self && owned[p.pid] && p.pid != t.main && p.pid != t.inner {
 			continue
 		}
 		if p.zombie {
@@ -164,11 +179,26 @@ func (t *tree) belonging(mine []process) []process {
 	return out
 }
 
-// sweep kills what lives of the session until two looks in a row find nothing
-// (one look can miss a process in the middle of an exec), reaps the orphans,
-// and returns how many are left when the time is up.
+// sweep kills what lives of the session, reaps the orphans, and returns how many
+// are left when the time is up.
 func (t *tree) sweep(within time.Duration) (int, error) {
 	deadline := time.Now().Add(within)
+	if t.held != nil {
+		defer t.held.close()
+		over, err := t.held.end(deadline)
+		if err != nil {
+			return 0, err
+		}
+		if over && t.reap(t.inner) {
+			return 0, nil
+		}
+	}
+	return t.search(deadline)
+}
+
+// search is a sweep by the process table: it ends when two looks in a row find
+// nothing, for one can miss a process in the middle of an exec.
+func (t *tree) search(deadline time.Time) (int, error) {
 	quiet := 0
 	for {
 		live, dead, err := t.find()
@@ -195,14 +225,20 @@ func (t *tree) sweep(within time.Duration) (int, error) {
 	}
 }
 
-func (t *tree) reap(pid int) {
+// reap waits for a process that has ended and says whether it was one of ours
+// to wait for. What it used counts if it is the session's.
+func (t *tree) reap(pid int) bool {
 	var usage syscall.Rusage
 	got, err := syscall.Wait4(pid, nil, unix.WNOHANG, &usage)
-	if _, seen := t.seen[pid]; err != nil || got != pid || !seen && !t.walled {
-		return // an orphan of any session
+	if err != nil || got != pid {
+		return false
+	}
+	if _, seen := t.seen[pid]; !seen && !t.walled {
+		return true // an orphan of any session
 	}
 	t.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	t.maxRSS = max(t.maxRSS, maxRSS(&usage))
+	return true
 }
 
 // Kill ends every process on the machine that carries the marker in its
@@ -261,22 +297,58 @@ func processes() ([]process, error) {
 	return out, nil
 }
 
+// longestStat is longer than any line of a process, whose name has 64 bytes at
+// most and whose numbers are 50 of 20 digits.
+const longestStat = 2 << 10
+
 func readProcess(pid int) (process, error) {
-	data, err := os.ReadFile(procPath(pid, "stat"))
+	var buf [longestStat]byte
+	data, err := readShort(procPath(pid, "stat"), buf[:])
 	if err != nil {
 		return process{}, err
 	}
-	// The name in brackets may hold anything, so fields count from its end.
-	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(f) < 20 {
-		return process{}, fmt.Errorf("process %d: short stat", pid)
+	p := process{pid: pid}
+	var errs []error
+	number := func(field []byte) int {
+		n, err := strconv.Atoi(string(field))
+		errs = append(errs, err)
+		return n
 	}
-	p := process{pid: pid, zombie: f[0] == "Z" || f[0] == "X"}
-	var errs [3]error
-	p.parent, errs[0] = strconv.Atoi(f[1])
-	p.group, errs[1] = strconv.Atoi(f[2])
-	p.start, errs[2] = strconv.ParseUint(f[19], 10, 64)
-	return p, errors.Join(errs[:]...)
+	// The name in brackets may hold anything, so fields count from its end.
+	i := 0
+	for field := range bytes.FieldsSeq(data[bytes.LastIndexByte(data, ')')+1:]) {
+		switch i++; i {
+		case 1:
+			p.zombie = field[0] == 'Z' || field[0] == 'X'
+		case 2:
+			p.parent = number(field)
+		case 3:
+			p.group = number(field)
+		case 20:
+			p.start = uint64(number(field))
+			return p, errors.Join(errs...)
+		}
+	}
+	return p, fmt.Errorf("process %d: short stat", pid)
+}
+
+// readShort reads a file of the process table that fits into buf. It goes round
+// os.File, which would ask the kernel four more times for each of hundreds.
+func readShort(name string, buf []byte) ([]byte, error) {
+	fd, err := again(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	n, err := again(func() (int, error) { return unix.Read(fd, buf) })
+	return buf[:max(n, 0)], err
+}
+
+// again repeats a call that a signal broke off.
+func again(call func() (int, error)) (n int, err error) {
+	for n, err = call(); err == unix.EINTR; n, err = call() {
+	}
+	return n, err
 }
 
 // descendants lists the processes below root, each after its parent.

@@ -46,7 +46,7 @@ type tree struct {
 	maxRSS int64
 }
 
-func newTree(_ Launch, main int) *tree { return &tree{main: main} }
+func newTree(_ Launch, main *os.Process) *tree { return &tree{main: main.Pid} }
 
 func (t *tree) look() {}
 

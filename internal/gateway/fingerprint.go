@@ -22,8 +22,9 @@ var perSession = regexp.MustCompile(`(?m)^x-anthropic-billing-header:.*$|\b20\d\
 
 // fingerprintOf reads the first request of a session that hands tools to the
 // model; of any other the fingerprint is zero. own are the texts of the
-// wording and the directories of the sandbox, which differ by design.
-func fingerprintOf(body []byte, betas string, own []string) (harness.Fingerprint, error) {
+// wording and the directories of the sandbox, which differ by design, and texts
+// those of the request.
+func fingerprintOf(body []byte, texts []string, betas string, own []string) (harness.Fingerprint, error) {
 	fields := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return harness.Fingerprint{}, fmt.Errorf("read request: %w", err)
@@ -36,10 +37,6 @@ func fingerprintOf(body []byte, betas string, own []string) (harness.Fingerprint
 	_ = json.Unmarshal(fields["tools"], &tools)
 	if len(tools) == 0 {
 		return harness.Fingerprint{}, nil
-	}
-	texts, err := requestTexts(body)
-	if err != nil {
-		return harness.Fingerprint{}, err
 	}
 	var names, deferred []string
 	for _, t := range tools {

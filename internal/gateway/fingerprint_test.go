@@ -37,7 +37,11 @@ func (r firstRequest) fingerprint(t *testing.T) harness.Fingerprint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := fingerprintOf(data, r.betas, []string{r.dir, r.note, r.description})
+	texts, err := requestTexts(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fingerprintOf(data, texts, r.betas, []string{r.dir, r.note, r.description})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +85,10 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("%s: got %q", want, got)
 		}
 	}
-	if f, err := fingerprintOf([]byte(`{"messages":[]}`), "", nil); err != nil || !f.IsZero() {
+	if f, err := fingerprintOf([]byte(`{"messages":[]}`), nil, "", nil); err != nil || !f.IsZero() {
 		t.Errorf("no tools: %+v, %v, want no fingerprint", f, err)
 	}
-	if _, err := fingerprintOf([]byte(`{`), "", nil); err == nil {
+	if _, err := fingerprintOf([]byte(`{`), nil, "", nil); err == nil {
 		t.Error("half a request: no error")
 	}
 }

@@ -21,6 +21,9 @@ import (
 // maxRequest is the largest request body passed on.
 const maxRequest = 64 << 20
 
+// usualRequest is what few requests are larger than.
+const usualRequest = 1 << 20
+
 // Header is the header a credential travels in.
 type Header string
 
@@ -212,7 +215,15 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer tap.leave(r)
-	body, exposed, ok := readRequest(w, r, tap)
+	body, ok := readRequest(w, r, tap)
+	// The API has the request while it is looked at.
+	var look sync.WaitGroup
+	var exposed bool
+	if ok && isMessages(r) {
+		betas := r.Header.Get("anthropic-beta")
+		look.Go(func() { exposed = tap.inspect(body, betas) })
+	}
+	defer look.Wait()
 	if why := tap.broke(r); ok && why != "" {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", why)
 		return
@@ -223,7 +234,7 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-		a := &answer{tap: tap, asked: askedModel(body), exposed: exposed}
+		a := &answer{tap: tap, asked: askedModel(body), exposed: func() bool { look.Wait(); return exposed }}
 		g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
 		a.arrived()
 	}
@@ -272,20 +283,22 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Set(string(g.cred.Header), value)
 }
 
-// readRequest takes the whole body in and looks at it.
-func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte, exposed, ok bool) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+// readRequest takes the whole body in.
+func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte, ok bool) {
+	var read bytes.Buffer
+	// One allocation for a usual request, the look for the end included; what a
+	// session merely announces takes no more than this.
+	read.Grow(int(min(max(r.ContentLength, 0), usualRequest)) + bytes.MinRead)
+	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest))
+	body = read.Bytes()
 	tap.request(len(body))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "request over 64 MiB")
 		}
-		return nil, false, false
+		return nil, false
 	}
-	if isMessages(r) {
-		exposed = tap.inspect(body, r.Header.Get("anthropic-beta"))
-	}
-	return body, exposed, true
+	return body, true
 }
 
 // askedModel is the model a request names, empty where it names none.

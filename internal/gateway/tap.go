@@ -183,7 +183,7 @@ func (t *Tap) inspect(body []byte, betas string) (exposed bool) {
 	if err != nil {
 		return false // not a request the API would understand either
 	}
-	t.fingerprint(body, betas)
+	t.fingerprint(body, texts, betas)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := holds(texts, t.session.Note)
@@ -198,14 +198,14 @@ func (t *Tap) inspect(body []byte, betas string) (exposed bool) {
 }
 
 // fingerprint takes the first request's.
-func (t *Tap) fingerprint(body []byte, betas string) {
+func (t *Tap) fingerprint(body []byte, texts []string, betas string) {
 	t.mu.Lock()
 	done := !t.report.Fingerprint.IsZero()
 	t.mu.Unlock()
 	if done {
 		return
 	}
-	f, err := fingerprintOf(body, betas, slices.Concat(t.session.Own, t.session.Descriptions, []string{t.session.Note}))
+	f, err := fingerprintOf(body, texts, betas, slices.Concat(t.session.Own, t.session.Descriptions, []string{t.session.Note}))
 	if err != nil {
 		return
 	}

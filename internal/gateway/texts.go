@@ -34,27 +34,31 @@ func requestTexts(body []byte) ([]string, error) {
 type content []string
 
 // UnmarshalJSON takes both forms, and nothing from what is not text: a block of
-// a kind unknown here must not hide its neighbours.
+// a kind unknown here must not hide its neighbours. What it is given has been
+// found to be JSON, so that the only error left is of such a block; the others
+// are read all the same.
 func (c *content) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*c = content{one}
-		return nil
-	}
-	var blocks []json.RawMessage
-	if json.Unmarshal(data, &blocks) != nil {
-		return nil
-	}
-	for _, raw := range blocks {
-		var b struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
+	switch data[0] {
+	case '"':
+		var one string
+		if json.Unmarshal(data, &one) == nil {
+			*c = content{one}
 		}
-		if json.Unmarshal(raw, &b) == nil && b.Type == "text" {
-			*c = append(*c, b.Text)
+	case '[':
+		var blocks []textBlock
+		_ = json.Unmarshal(data, &blocks)
+		for _, b := range blocks {
+			if b.Type == "text" {
+				*c = append(*c, b.Text)
+			}
 		}
 	}
 	return nil
+}
+
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
 }
 
 // holds reports whether one text contains s whole.

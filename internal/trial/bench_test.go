@@ -36,6 +36,12 @@ func TestMain(m *testing.M) {
 	if sandbox.IsHelper(os.Args) {
 		syscall.Exit(sandbox.HelperMain(os.Args, os.Environ()))
 	}
+	if len(os.Args) == 2 && os.Args[0] == apartName {
+		if err := apartMain(context.Background(), os.Args[1], os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		syscall.Exit(0)
+	}
 	if filepath.Base(os.Args[0]) != "claude" {
 		os.Exit(m.Run())
 	}

@@ -78,7 +78,7 @@ func (f *attemptFiles) parse() (*transcript.Transcript, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return transcript.Parse(bufio.NewReaderSize(file, 1<<20), transcript.Limits{})
+	return transcript.Parse(bufio.NewReaderSize(file, 64<<10), transcript.Limits{})
 }
 
 // Changes is what a session did to the project, kept so that the attempt can

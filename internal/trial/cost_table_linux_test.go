@@ -1,0 +1,263 @@
+package trial_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loopd/internal/agent"
+	"loopd/internal/gateway"
+)
+
+// What loopd may cost.
+const (
+	mostOwn      = 45 * time.Millisecond // processor time a trial
+	mostShare    = .05                   // of the bare session's
+	leastPace    = .9                    // of a bare loop's, four side by side
+	mostDelay    = 2 * time.Millisecond  // of the first byte by the gateway
+	mostResident = 100                   // MB, four side by side with 5 MB each
+)
+
+// fullCost says whether to measure for the table: often enough for medians, and
+// with the real CLI where LOOPD_CLAUDE names one. The usual run of a test only
+// sees that it can be measured.
+func fullCost() bool { return os.Getenv("LOOPD_COST") == "full" }
+
+// raced says whether the race detector runs, under which nothing costs what it
+// does otherwise.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// table prints one line a figure.
+func table(t *testing.T, what, figure, bound string) {
+	t.Helper()
+	t.Logf("%-52s %12s   %s", what, figure, bound)
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
+
+// TestWhatATrialCosts runs the same session bare and as a trial in turn, and
+// takes loopd's own part from the kernel's account of the two. It runs alone:
+// nothing else of this process is to be in the account.
+func TestWhatATrialCosts(t *testing.T) {
+	pairs, cli := 2, agent.Binary{}
+	if fullCost() {
+		pairs = 25
+		if os.Getenv("LOOPD_CLAUDE") != "" {
+			pairs, cli = 5, realAgent(t)
+		}
+	}
+	c := newCosts(t, cli, walls(t, nobody()))
+	if err := c.trial(); err != nil { // what is done once is done
+		t.Fatal(err)
+	}
+	var alone, within []spent
+	for range pairs {
+		alone = append(alone, c.bareLoop(1, 1))
+		within = append(within, c.trialLoop(1, 1))
+	}
+	bare, walled := median(alone), median(within)
+	share := walled.own.Seconds() / bare.sessions.Seconds()
+	table(t, "agent", c.o.Agent.Version+map[bool]string{true: "", false: ", stand-in"}[c.real], "")
+	table(t, "processor time of a bare session", ms(bare.sessions), "")
+	table(t, "processor time of the same session within walls", ms(walled.sessions), "")
+	table(t, "loopd's own processor time for it", ms(walled.own), "at most "+ms(mostOwn))
+	table(t, "in parts of the bare session", fmt.Sprintf("%.1f %%", 100*share), "at most 5 %, of the real CLI")
+	if fullCost() && (walled.own > mostOwn || c.real && share > mostShare) {
+		t.Error("loopd costs too much")
+	}
+	c.sideBySide()
+}
+
+// bareLoop runs n bare sessions, at most so many at once.
+func (c *costs) bareLoop(n, wide int) spent {
+	c.t.Helper()
+	var all []*bare
+	for range n {
+		b, err := c.bare()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	took := c.loop(n, wide, func(i int) error { return all[i].run() })
+	for _, b := range all {
+		if err := b.remove(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return took
+}
+
+// trialLoop runs n trials, at most so many at once. Each must be valid and pass.
+func (c *costs) trialLoop(n, wide int) spent {
+	c.t.Helper()
+	return c.loop(n, wide, func(int) error { return c.trial() })
+}
+
+func (c *costs) loop(n, wide int, one func(i int) error) spent {
+	c.t.Helper()
+	before := now(c.t)
+	var all sync.WaitGroup
+	turns, errs := make(chan struct{}, wide), make([]error, n)
+	for i := range n {
+		turns <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turns }()
+			errs[i] = one(i)
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		c.t.Fatal(err)
+	}
+	return now(c.t).since(before)
+}
+
+// sideBySide runs eight at once, none of which may be called anything but valid
+// for it, and four at once beside a bare loop of four.
+func (c *costs) sideBySide() {
+	c.t.Helper()
+	c.trialLoop(8, 8)
+	table(c.t, "8 side by side: all valid", "8 of 8", "")
+	if !fullCost() {
+		return
+	}
+	var alone, within []spent
+	for range 3 {
+		alone = append(alone, c.bareLoop(4, 4))
+		within = append(within, c.trialLoop(4, 4))
+	}
+	bare, walled := median(alone), median(within)
+	pace := bare.wall.Seconds() / walled.wall.Seconds()
+	table(c.t, "4 side by side: pace beside a bare loop", fmt.Sprintf("%.2f", pace), "at least 0.9, of the real CLI")
+	table(c.t, "4 side by side: all processor time beside a bare loop", fmt.Sprintf("%.2f", (walled.own+walled.sessions).Seconds()/(bare.own+bare.sessions).Seconds()), "")
+	if c.real && pace < leastPace {
+		c.t.Error("loopd slows sessions down")
+	}
+}
+
+// TestTheGatewayAddsLittle asks the same once directly and once through the
+// gateway, in turn, with a request of the usual size.
+func TestTheGatewayAddsLittle(t *testing.T) {
+	tries := 5
+	if fullCost() {
+		tries = 200
+	}
+	c := newCosts(t, agent.Binary{}, walls(t, nobody()))
+	tap := c.o.Gateway.Open(gateway.Session{Note: shortNote})
+	defer tap.Close()
+	if err := c.model.register(tap.Key(), false); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"model":"m","stream":true,"tools":[{"name":"Bash"}],"system":"` + strings.Repeat("You are careful. ", 9000) + `","messages":[{"role":"user","content":"` + shortNote + `"}]}`
+	var direct, through []time.Duration
+	for range tries {
+		direct = append(direct, firstByte(t, c.model.url, tap.Key(), body))
+		through = append(through, firstByte(t, c.o.Gateway.URL().String(), tap.Key(), body))
+	}
+	if seen := tap.Report(); !seen.Exposed || seen.Requests != tries {
+		t.Errorf("the gateway saw %d requests, exposed %t, want %d that are", seen.Requests, seen.Exposed, tries)
+	}
+	slices.Sort(direct)
+	slices.Sort(through)
+	added := through[tries/2] - direct[tries/2]
+	table(t, "the first byte of an answer comes later by", ms(added), "at most "+ms(mostDelay))
+	if fullCost() && added > mostDelay {
+		t.Error("the gateway adds too much")
+	}
+}
+
+// shortNote is what that request must be seen to hold.
+const shortNote = "Look at the records first."
+
+// firstByte is how long the first byte of an answer takes.
+func firstByte(t *testing.T, base, key, body string) time.Duration {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/messages", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Api-Key", key)
+	began := time.Now()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	r := bufio.NewReader(resp.Body)
+	if _, err := r.ReadByte(); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status, err)
+	}
+	took := time.Since(began)
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		t.Fatal(err)
+	}
+	return took
+}
+
+// memoryEnv makes this test binary the process whose memory is measured.
+const memoryEnv = "LOOPD_COST_MEMORY"
+
+var residentLine = regexp.MustCompile(`(?m)^resident ([0-9.]+) MB$`)
+
+// TestFourSideBySideStaySmall runs four sessions of 5 MB at once in a process of
+// their own and reads how large that has ever been.
+func TestFourSideBySideStaySmall(t *testing.T) {
+	if os.Getenv(memoryEnv) != "" {
+		c := newCosts(t, agent.Binary{}, walls(t, nobody()))
+		c.long = true
+		c.trialLoop(4, 4)
+		fmt.Printf("resident %.1f MB\n", resident(t))
+		return
+	}
+	walls(t, nobody()) // or a skip
+	if raced() {
+		t.Skip("the race detector takes several times the memory")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), memoryEnv+"=1")
+	out, err := cmd.CombinedOutput()
+	found := residentLine.FindSubmatch(out)
+	if err != nil || found == nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	mb, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table(t, "resident memory, 4 side by side of 5 MB each", fmt.Sprintf("%.0f MB", mb), fmt.Sprintf("at most %d MB", mostResident))
+	if mb > mostResident {
+		t.Error("loopd takes too much memory")
+	}
+}
+
+// resident is the largest size this process has had, in MB.
+func resident(t *testing.T) float64 {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(data, []byte("VmHWM:"))
+	kb, err := strconv.Atoi(string(bytes.Fields(rest)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(kb) / 1024
+}
