@@ -203,7 +203,7 @@ func shortGrace(_ *testing.T, b *bench, _ string) { b.o.Suite.Launch.Clocks.Grac
 func shortStart(_ *testing.T, b *bench, agent string) {
 	b.o.Suite.Launch.Clocks.Startup = time.Second
 	if agent == realCLI {
-		b.o.Suite.Launch.Clocks.Startup = 8 * time.Second
+		b.o.Suite.Launch.Clocks.Startup = 20 * time.Second
 	}
 }
 

@@ -38,7 +38,7 @@ func serviceModes() []mode {
 // streamModes are what goes wrong with an answer.
 func streamModes() []mode {
 	return []mode{
-		simple("a page instead of an answer", "", simmodel.FaultGarbage, harness.Connection),
+		{name: "a page instead of an answer", play: play{fault: simmodel.FaultGarbage}, want: harness.Connection, also: harness.AgentError},
 		{name: "stream stalls", play: play{fault: simmodel.FaultStall}, want: harness.Hang, set: hasty},
 		simple("stream cut, then fine", "B13", simmodel.FaultCut, harness.Valid),
 		simple("error in the stream, then fine", "B13", simmodel.FaultErrorEvent, harness.Valid),
@@ -46,8 +46,10 @@ func streamModes() []mode {
 		{
 			name: "answer without end", rows: "B15", play: play{fault: simmodel.FaultEndless}, want: harness.Valid, reason: "limit_time",
 			set: func(_ *testing.T, b *bench, agent string) {
-				hasty(nil, b, agent)
-				b.o.Suite.Launch.Clocks.Total = b.o.Suite.Launch.Clocks.Idle
+				b.o.Suite.Launch.Clocks.Total = 1500 * time.Millisecond
+				if agent == realCLI {
+					b.o.Suite.Launch.Clocks.Total = 20 * time.Second
+				}
 			},
 		},
 		simple("answer of a megabyte", "", simmodel.FaultHuge, harness.Valid),
@@ -72,7 +74,7 @@ func streamModes() []mode {
 func hasty(_ *testing.T, b *bench, agent string) {
 	b.o.Suite.Launch.Clocks.Idle = 1500 * time.Millisecond
 	if agent == realCLI {
-		b.o.Suite.Launch.Clocks.Idle = 8 * time.Second
+		b.o.Suite.Launch.Clocks.Idle = 20 * time.Second
 	}
 }
 

@@ -71,12 +71,10 @@ func (e *Executor) account(a attempt, t *harness.Trial) {
 	if f := a.seen.Fingerprint; !f.IsZero() {
 		t.Fingerprint = &f
 	}
-	if a.seen.Requests > 0 && a.seen.Unread == 0 && t.CostUSD == nil {
-		var sum harness.Usage
-		for _, u := range a.seen.Usage {
-			sum = sum.Add(u)
-		}
-		t.Usage = sum
+	if uncounted(a.seen) {
+		t.CostUSD = nil // what nobody counted did not cost nothing
+	} else if a.seen.Requests > 0 && a.seen.Unread == 0 && t.CostUSD == nil {
+		t.Usage = total(a.seen)
 		if a.seen.Priced {
 			t.CostUSD = &a.seen.USD
 		}
@@ -96,6 +94,21 @@ func (e *Executor) account(a attempt, t *harness.Trial) {
 	if a.seen.Spent != "" {
 		t.Class, t.Why = harness.Budget, a.seen.Spent
 	}
+}
+
+// total is the tokens of every model in a session.
+func total(seen gateway.Report) harness.Usage {
+	var sum harness.Usage
+	for _, u := range seen.Usage {
+		sum = sum.Add(u)
+	}
+	return sum
+}
+
+// uncounted says whether the service answered and said of no answer how many
+// tokens it took.
+func uncounted(seen gateway.Report) bool {
+	return len(seen.MessageIDs) > 0 && seen.Unread == 0 && total(seen) == (harness.Usage{})
 }
 
 // lifts says when the limit that ended a session is over: by the headers of the
