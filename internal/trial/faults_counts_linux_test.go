@@ -115,7 +115,7 @@ func TestHungSessionsAreGone(t *testing.T) {
 	wantGone(t, length)
 	wantGone(t, b.o.Sandboxes)
 	b.wantClean(harness.Trial{})
-	t.Logf("hung sessions gone: %d of %d", gone.Load(), n)
+	say(t, "hung sessions gone: %d of %d", gone.Load(), n)
 }
 
 // TestChildrenAreGone: sessions that come to their end leave children of every
@@ -133,7 +133,7 @@ func TestChildrenAreGone(t *testing.T) {
 	wantGone(t, length)
 	wantGone(t, b.o.Sandboxes)
 	b.wantClean(harness.Trial{})
-	t.Logf("sessions with children that do not want to end: %d, processes left: 0", n)
+	say(t, "sessions with children that do not want to end: %d, processes left: 0", n)
 }
 
 // killedIn names, in a child's environment, the directory of the loopd that is to
@@ -161,7 +161,7 @@ func TestNothingOutlivesAKilledLoopd(t *testing.T) {
 	for range n {
 		killOne(t)
 	}
-	t.Logf("kills of loopd in mid-trial: %d, processes left: 0", n)
+	say(t, "kills of loopd in mid-trial: %d, processes left: 0", n)
 }
 
 func killOne(t *testing.T) {
@@ -230,5 +230,5 @@ func TestNoFaultIsCounted(t *testing.T) {
 	if planted < 500 {
 		t.Fatalf("%d faults were planted, want 500 or more", planted)
 	}
-	t.Logf("faults planted: %d, counted: 0", planted)
+	say(t, "faults planted: %d, counted: 0", planted)
 }

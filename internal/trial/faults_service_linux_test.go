@@ -48,7 +48,7 @@ func streamModes() []mode {
 			set: func(_ *testing.T, b *bench, agent string) {
 				b.o.Suite.Launch.Clocks.Total = 1500 * time.Millisecond
 				if agent == realCLI {
-					b.o.Suite.Launch.Clocks.Total = 20 * time.Second
+					b.o.Suite.Launch.Clocks.Total = 30 * time.Second
 				}
 			},
 		},
