@@ -288,7 +288,7 @@ func TestQuotaOfTheStream(t *testing.T) {
 			t.Errorf("%d held after %d sessions, quota %+v; want the second held", len(holds), s.ran, g.Quota())
 		}
 		g = governor.New(governor.Options{Parallel: 1, Leave: governor.Leave{FiveHour: .2}})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		g.Answer(200, header("anthropic-ratelimit-unified-5h-utilization", "0.1", "anthropic-ratelimit-unified-5h-reset", unix(began.Add(3*time.Hour))))
 		if holds := all(t, g.Govern(s), 2); len(holds) != 0 || g.Quota().FiveHour.Used != .1 {
 			t.Errorf("held %v, quota %+v; want what the header said", holds, g.Quota())

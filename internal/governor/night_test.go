@@ -38,7 +38,7 @@ func (a *account) Run(_ context.Context, spec harness.Spec) (harness.Trial, erro
 	if len(a.refused) > 0 && a.after.IsZero() {
 		a.after = time.Now()
 	}
-	time.Sleep(time.Minute)
+	<-time.After(time.Minute)
 	return t, nil
 }
 
@@ -148,7 +148,7 @@ func TestANightWaitsOutALimit(t *testing.T) {
 				}
 				synctest.Test(t, func(t *testing.T) {
 					begins := time.Date(c.begins[0], time.Month(c.begins[1]), c.begins[2], c.begins[3], c.begins[4], 0, 0, zone)
-					time.Sleep(time.Until(begins))
+					<-time.After(time.Until(begins))
 					a := &account{from: 6, words: c.words, resets: begins.Add(c.resets)}
 					s := night(t, a, restart)
 					if len(a.refused) != 1 {
