@@ -252,9 +252,6 @@ func invalidOf(s *loop.State) []Invalid {
 	}
 	counts, all := make(map[key]int), make(map[string]int)
 	for _, t := range s.Trials {
-		if loop.FromOutside(t.Class) {
-			continue
-		}
 		name := s.CandidateOf(t.Spec.Slot.Wording)
 		all[name]++
 		if t.Class != harness.Valid {

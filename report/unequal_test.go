@@ -34,3 +34,20 @@ func TestLimitsAreNoUnequalArms(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsAreInTheTableOfInvalidTrials: left out of the warning, they are shown
+// all the same.
+func TestLimitsAreInTheTableOfInvalidTrials(t *testing.T) {
+	t.Parallel()
+	st := newStory(t)
+	st.begin()
+	tr := harness.Trial{Class: harness.RateLimit}
+	tr.Spec.Slot.Wording = startWording
+	st.state.Trials = append(st.state.Trials, loop.Run{Trial: tr})
+	for _, row := range invalidOf(st.state) {
+		if row.Class == harness.RateLimit {
+			return
+		}
+	}
+	t.Error("the rate limit is not in the table")
+}
