@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full bench bench-trial fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,20 @@ bench-trial: setup ## what loopd itself costs beside the sessions it runs: a tab
 
 memory-full: ## read streams of 1 GB with one line of 100 MB (about 20 s)
 	@LOOPD_FULL=1 go test -count=1 -v -run TestMemoryOfAnEndlessStream ./harness/transcript
+
+FAULTS := TestFaultMatrix|TestHungSessionsAreGone|TestChildrenAreGone|TestNothingOutlivesAKilledLoopd|TestNoFaultIsCounted|TestANightWaitsOutALimit
+
+faults: setup ## provoke every fault with both agents and print what came of it (about 2 minutes; make test runs it too)
+	@$(call faults,short)
+
+faults-full: setup ## the same with 500 faults, 100 hung sessions, 200 with stray children and 50 kills (about 10 minutes)
+	@$(call faults,full)
+
+# The table is printed whether the tests pass or not.
+define faults
+	table=$$(mktemp); LOOPD_FAULTS=$(1) LOOPD_FAULTS_TABLE="$$table" LOOPD_REQUIRE=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+		go test -count=1 -timeout 60m -run '$(FAULTS)' ./internal/trial ./internal/governor; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
+endef
 
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
 	@go test -run '^$$' -bench . -benchmem ./...

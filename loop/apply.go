@@ -231,7 +231,7 @@ func (s *State) applyRecorded(p Recorded) error {
 }
 
 func (s *State) countAttempt(t harness.Trial) {
-	if fromOutside(t.Class) {
+	if FromOutside(t.Class) {
 		return
 	}
 	tr := s.triesOf(t.Spec.Slot.Wording)

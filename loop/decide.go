@@ -20,8 +20,18 @@ type Decision struct {
 
 // Decide looks at a contest after a completed round, in the fixed order:
 // delivery, evidence, guards, futility, limits. It never looks before the
-// first round.
+// first round, and keeps nothing that rests on lopsided rounds.
 func Decide(s *State, c *Contest) Decision {
+	d := decide(s, c)
+	if d.Verdict == Keep || d.Verdict == Shortlisted {
+		if why := lopsided(s, c); why != "" {
+			return Decision{Verdict: Inconclusive, Reason: ByInvalidRate, Note: why}
+		}
+	}
+	return d
+}
+
+func decide(s *State, c *Contest) Decision {
 	if undelivered(s, c) {
 		return Decision{Verdict: Broken, Reason: ByDelivery}
 	}
@@ -180,6 +190,31 @@ func unequalInvalid(s *State, c *Contest) bool {
 	}
 	own, base := s.triesOf(c.Wording), s.triesOf(c.Against)
 	return stats.CompareInvalid(stats.Count{Pass: own.invalid, N: own.all}, stats.Count{Pass: base.invalid, N: base.all}).Worse
+}
+
+// lopsided says why the rounds of a comparison do not compare like with like:
+// sessions of one arm came to nothing more often than the other's, as in an
+// outage that hit one of them. It looks at these rounds alone, for an outage of
+// another hour says nothing about them.
+func lopsided(s *State, c *Contest) string {
+	var own, base stats.Count
+	for _, t := range s.Trials {
+		if t.Subject != c.Subject || !t.Purpose.compares() || FromOutside(t.Class) {
+			continue
+		}
+		arm := &base
+		if t.Spec.Slot.Wording == c.Wording {
+			arm = &own
+		}
+		arm.N++
+		if t.Class != harness.Valid {
+			arm.Pass++
+		}
+	}
+	if !stats.CompareInvalid(own, base).Unequal {
+		return ""
+	}
+	return fmt.Sprintf("in its own rounds %d of %d sessions were invalid, of the other wording's %d of %d", own.Pass, own.N, base.Pass, base.N)
 }
 
 // tooOften says whether more than one attempt in twenty was not delivered.

@@ -23,6 +23,9 @@ func nextAtGate(s *State) Step {
 	if !stats.Reached(c.LogE, s.Started.Settings.PromoteAt) {
 		return s.planGate(c)
 	}
+	if why := lopsided(s, c); why != "" {
+		return unconfirmed(c, why)
+	}
 	d := gateGuard(s, c)
 	if d.Verdict != "" {
 		return verdictStep(Ended{Outcome: Unconfirmed, Why: d.Note, EValue: c.eValue()})

@@ -22,9 +22,9 @@ func gravity(c harness.Class) int {
 	return 0
 }
 
-// fromOutside says whether a class is of a limit or of the user's account: it is
-// charged to no slot, and so to no wording.
-func fromOutside(c harness.Class) bool {
+// FromOutside says whether a class is of a limit or of the user's account: it is
+// charged to no slot and counted for no arm, and so says nothing of a wording.
+func FromOutside(c harness.Class) bool {
 	g := gravity(c)
 	return g == gravityPause || g == gravityLifts
 }

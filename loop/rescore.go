@@ -122,7 +122,7 @@ func (r *replay) recorded(e Event, p Recorded) error {
 	t, again := r.now[p.Trial.ID]
 	if !again {
 		t = p.Trial
-	} else if t = r.state.distinct(t); !SameScore(p.Trial, t) {
+	} else if t = Distinct(r.state.sessions, t); !SameScore(p.Trial, t) {
 		r.out.Trials = append(r.out.Trials, ScoreChange{
 			ID: t.ID, Cell: t.Spec.Slot.Cell.String(), Wording: r.state.CandidateOf(t.Spec.Slot.Wording), Was: ScoreOf(p.Trial), Now: ScoreOf(t),
 		})

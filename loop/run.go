@@ -272,12 +272,13 @@ func (l *Loop) abandoned() bool {
 	return c != nil && (undelivered(l.State, c) || overspent(l.State, c)) || instrumentBroken(l.State) != ""
 }
 
-// distinct turns a trial whose session was recorded before into no evidence: it
-// is a replay of that one, from a cache or a copied transcript.
-func (s *State) distinct(t harness.Trial) harness.Trial {
-	if first, ok := s.sessions[t.Session]; ok && t.Class == harness.Valid {
+// Distinct turns a trial whose session is known, by session id, as that of an
+// earlier trial into no evidence: it is a replay of that one, from a cache or a
+// copied transcript.
+func Distinct(known map[string]string, t harness.Trial) harness.Trial {
+	if first, ok := known[t.Session]; ok && t.Class == harness.Valid {
 		t.Class, t.Why = harness.Duplicate, "the session is that of trial "+first
-		t.Result.Outcome = harness.Invalid
+		t.Result = harness.Result{Kind: t.Result.Kind, Case: t.Result.Case, Outcome: harness.Invalid}
 	}
 	return t
 }
@@ -291,5 +292,5 @@ func (l *Loop) settle(ctx context.Context, r ran) error {
 	if r.trial.Class == harness.Cancelled && ctx.Err() != nil {
 		return nil
 	}
-	return l.record(context.WithoutCancel(ctx), Recorded{l.State.distinct(r.trial)})
+	return l.record(context.WithoutCancel(ctx), Recorded{Distinct(l.State.sessions, r.trial)})
 }

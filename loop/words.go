@@ -32,7 +32,7 @@ const (
 	ByBudget      Reason = "budget"       // the search budget is spent
 	ByFinish      Reason = "finish"       // a person ended the search
 	ByDelivery    Reason = "delivery"     // its plugin or hook did not arrive
-	ByInvalidRate Reason = "invalid_rate" // its trials were invalid more often than the champion's
+	ByInvalidRate Reason = "invalid_rate" // one arm's trials were invalid more often than the other's
 	ByNothing     Reason = "nothing"      // not one valid trial
 )
 

@@ -328,10 +328,14 @@ func warningsOf(s *loop.State) []string {
 }
 
 // unequalArms names the candidates whose share of invalid sessions differs from
-// the start's by more than a little.
+// the start's by more than a little. What came of a limit or of the account is
+// left out, as it is from the test that may block a verdict.
 func unequalArms(s *loop.State) string {
 	all, invalid := make(map[string]int), make(map[string]int)
 	for _, t := range s.Trials {
+		if loop.FromOutside(t.Class) {
+			continue
+		}
 		name := s.CandidateOf(t.Spec.Slot.Wording)
 		all[name]++
 		if t.Class != harness.Valid {

@@ -19,7 +19,9 @@ func (p *parser) object(o object) {
 		p.user(o)
 	case "result":
 		p.result(o)
-	case "stream_event", "rate_limit_event", "control_response":
+	case "rate_limit_event":
+		p.rateLimit(o)
+	case "stream_event", "control_response":
 		// Known, and no evidence of anything.
 	default:
 		p.unknown(kind)
@@ -236,6 +238,28 @@ func (p *parser) result(o object) {
 		p.t.Denials = append(p.t.Denials, Denial{Line: p.lineN, ID: d.get("tool_use_id").text(), Tool: d.get("tool_name").text()})
 	}
 	p.t.Results = append(p.t.Results, r)
+}
+
+// rateLimit reads what the CLI passes on of an answer's headers. A line without
+// a share of the window it speaks of still says when that window ends.
+func (p *parser) rateLimit(o object) {
+	info := o.get("rate_limit_info").object()
+	if !p.whole(info) {
+		return
+	}
+	l := RateLimit{
+		Line: p.lineN, Status: info.get("status").text(), Window: info.get("rateLimitType").text(), Resets: int64(info.get("resetsAt").int()),
+	}
+	for _, m := range info.get("unifiedWindows").object() {
+		w := m.value.object()
+		if used, ok := w.get("utilization").number(); ok {
+			l.Windows = append(l.Windows, LimitWindow{Name: string(m.key), Used: used, Resets: int64(w.get("resetsAt").int())})
+		}
+	}
+	if used, ok := info.get("utilization").number(); ok && len(l.Windows) == 0 && l.Window != "" {
+		l.Windows = []LimitWindow{{Name: l.Window, Used: used, Resets: l.Resets}}
+	}
+	p.t.Limits = append(p.t.Limits, l)
 }
 
 func usage(o object, in, out, read, write string) ModelUsage {

@@ -254,3 +254,27 @@ func TestNoiseIsBounded(t *testing.T) {
 		t.Errorf("got %d lines, %d bytes kept", tr.Noise, len(tr.NoiseText))
 	}
 }
+
+func TestLimitsAreRead(t *testing.T) {
+	for line, want := range map[string]RateLimit{
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1900000000,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"utilization":1.01,"resetsAt":1900000000},"seven_day":{"utilization":0.5,"resetsAt":1900300000},"odd":{"resetsAt":7}}}}`: {
+			Line: 1, Status: "rejected", Window: "five_hour", Resets: 1900000000,
+			Windows: []LimitWindow{{"five_hour", 1.01, 1900000000}, {"seven_day", .5, 1900300000}},
+		},
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1900000000,"rateLimitType":"seven_day","utilization":0.91}}`: {
+			Line: 1, Status: "allowed_warning", Window: "seven_day", Resets: 1900000000, Windows: []LimitWindow{{"seven_day", .91, 1900000000}},
+		},
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","utilization":0.2}}`:                                                             {Line: 1, Status: "allowed"},
+		`{"type":"rate_limit_event","rate_limit_info":{"rateLimitType":"five_hour","utilization":0.2,"unifiedWindows":{"seven_day":{"utilization":0.3}}}}`: {Line: 1, Window: "five_hour", Windows: []LimitWindow{{"seven_day", .3, 0}}},
+		`{"type":"rate_limit_event","rate_limit_info":"soon"}`:                                                                                             {Line: 1},
+	} {
+		tr := parse(t, line)
+		if diff := cmp.Diff([]RateLimit{want}, tr.Limits); diff != "" || tr.Damage.Malformed != 0 {
+			t.Errorf("%s (-want +got):\n%s", line, diff)
+		}
+	}
+	twice := `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","status":"rejected"}}`
+	if tr := parse(t, twice); tr.Damage.Malformed != 1 || len(tr.Limits) != 0 {
+		t.Errorf("a key that is there twice: got %+v, damage %+v", tr.Limits, tr.Damage)
+	}
+}

@@ -23,6 +23,7 @@ type Transcript struct {
 	Synthetic []Synthetic
 	Denials   []Denial
 	Tasks     []Task
+	Limits    []RateLimit
 	// Fallbacks are the lines on which the CLI says that another model took
 	// over, Refusals those on which it says that the model refused.
 	Fallbacks []int
@@ -140,6 +141,24 @@ type Synthetic struct {
 	Status int
 	Type   string
 	Text   string
+}
+
+// RateLimit is what the CLI was told of the account's limits with an answer. It
+// is evidence of nothing in the session; it says when a limit lifts.
+type RateLimit struct {
+	Line   int
+	Status string // such as allowed or rejected
+	Window string // the one the status speaks of, such as five_hour
+	// Resets is when that window ends, in seconds since 1970; 0 when not said.
+	Resets  int64
+	Windows []LimitWindow
+}
+
+// LimitWindow is one window of a subscription's allowance.
+type LimitWindow struct {
+	Name   string  // such as five_hour
+	Used   float64 // share of 1
+	Resets int64   // seconds since 1970, 0 when not said
 }
 
 // Denial is a tool call that permission was refused for.

@@ -248,9 +248,10 @@ func (g *Gateway) proxyFor(a *answer) *httputil.ReverseProxy {
 		ErrorLog:       log.New(io.Discard, "", 0),
 		Rewrite:        g.rewrite,
 		ModifyResponse: a.begin,
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-			// What went wrong may name the upstream; a session need not know.
-			refuse(w, http.StatusBadGateway, "api_error", "upstream not reached")
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
+			// A service that was not reached gave no answer, so the session gets none:
+			// a status made up here would pass for the service's own.
+			panic(http.ErrAbortHandler)
 		},
 	}
 }

@@ -203,6 +203,10 @@ func (g *Governor) leave(t harness.Trial, err error) {
 	if err != nil {
 		return
 	}
+	// What a session says it was told counts where no header has come since it began.
+	if t.Quota != nil && g.quota.At.Before(t.Started) {
+		g.quota = *t.Quota
+	}
 	switch t.Class {
 	case harness.Overloaded, harness.ServerError, harness.Connection:
 		g.failed(now)

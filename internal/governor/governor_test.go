@@ -274,3 +274,24 @@ func TestWaitUntil(t *testing.T) {
 		}
 	})
 }
+
+// TestQuotaOfTheStream: where no header comes, what a session says it was told is
+// held to; a header that has come since it began counts for more.
+func TestQuotaOfTheStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		said := harness.Quota{FiveHour: harness.Allowance{Used: .9, Resets: began.Add(3 * time.Hour)}, At: began.Add(time.Minute)}
+		s := &service{class: func(int) harness.Trial { return harness.Trial{Class: harness.Valid, Started: began, Quota: &said} }}
+		g := governor.New(governor.Options{Parallel: 1, Leave: governor.Leave{FiveHour: .2}})
+		if holds := all(t, g.Govern(s), 2); len(holds) != 1 || s.ran != 1 || g.Quota() != said {
+			t.Errorf("%d held after %d sessions, quota %+v; want the second held", len(holds), s.ran, g.Quota())
+		}
+		g = governor.New(governor.Options{Parallel: 1, Leave: governor.Leave{FiveHour: .2}})
+		<-time.After(time.Second)
+		g.Answer(200, header("anthropic-ratelimit-unified-5h-utilization", "0.1", "anthropic-ratelimit-unified-5h-reset", unix(began.Add(3*time.Hour))))
+		if holds := all(t, g.Govern(s), 2); len(holds) != 0 || g.Quota().FiveHour.Used != .1 {
+			t.Errorf("held %v, quota %+v; want what the header said", holds, g.Quota())
+		}
+	})
+}

@@ -1,11 +1,13 @@
 package simmodel
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Sizes of a plausible conversation, in tokens: what the CLI sends before the
@@ -30,6 +32,10 @@ type reply struct {
 	model string
 	turn  turn
 	usage usage
+	// ending is the stop reason where it is not the turn's own; uncounted leaves
+	// the token counts null.
+	ending    string
+	uncounted bool
 }
 
 func newReply(key, model string, n int, t turn) reply {
@@ -60,6 +66,9 @@ func digest(kind, key string, n int) string {
 }
 
 func (r reply) stop() string {
+	if r.ending != "" {
+		return r.ending
+	}
 	if r.turn.tool != "" {
 		return "tool_use"
 	}
@@ -79,6 +88,9 @@ func (r reply) message(whole bool) map[string]any {
 		u.Output = 1
 	}
 	m["usage"] = u
+	if r.uncounted {
+		m["usage"] = nil
+	}
 	return m
 }
 
@@ -128,35 +140,72 @@ func (r reply) events() []event {
 	for _, d := range r.deltas() {
 		out = append(out, event{"content_block_delta", map[string]any{"index": 0, "delta": d}})
 	}
+	counts := map[string]any{"output_tokens": any(r.usage.Output)}
+	if r.uncounted {
+		counts["output_tokens"] = nil
+	}
 	return append(out,
 		event{"content_block_stop", map[string]any{"index": 0}},
 		event{"message_delta", map[string]any{
-			"delta": map[string]any{"stop_reason": r.stop(), "stop_sequence": nil},
-			"usage": map[string]any{"output_tokens": r.usage.Output},
+			"delta": map[string]any{"stop_reason": r.stop(), "stop_sequence": nil}, "usage": counts,
 		}},
 		event{"message_stop", map[string]any{}})
 }
 
-// stream writes the frames and flushes each. With cut it stops in the middle
-// and drops the connection.
-func (r reply) stream(w http.ResponseWriter, cut bool) {
+// middle is the frame before which an answer that goes wrong does so.
+const middle = 4
+
+// stream writes the frames and flushes each, up to the middle where the answer
+// goes wrong there.
+func (r reply) stream(ctx context.Context, w http.ResponseWriter, s shape) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	flusher := http.NewResponseController(w)
 	for i, e := range r.events() {
-		if cut && i == 4 {
-			panic(http.ErrAbortHandler) // the server's way to drop a connection
-		}
-		e.data["type"] = e.name
-		data, err := json.Marshal(e.data)
-		if err != nil {
+		if i == middle && s != "" {
+			breakOff(ctx, w, s)
 			return
 		}
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, data); err != nil {
-			return
-		}
-		if err := flusher.Flush(); err != nil {
+		if !e.send(w) {
 			return
 		}
 	}
+}
+
+// breakOff is what comes instead of the second half.
+func breakOff(ctx context.Context, w http.ResponseWriter, s shape) {
+	switch s {
+	case shapeError:
+		event{"error", map[string]any{"error": map[string]any{"type": "overloaded_error", "message": "Overloaded"}}}.send(w)
+	case shapeStall:
+		<-ctx.Done()
+	case shapeEndless:
+		every := time.NewTicker(endlessPace)
+		defer every.Stop()
+		more := event{"content_block_delta", map[string]any{"index": 0, "delta": map[string]any{"type": "text_delta", "text": "and on "}}}
+		for more.send(w) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-every.C:
+			}
+		}
+	default:
+		panic(http.ErrAbortHandler) // the server's way to drop a connection
+	}
+}
+
+// endlessPace is between two pieces of an answer that never ends.
+const endlessPace = 20 * time.Millisecond
+
+// send writes a frame and reports whether there is still somebody to write to.
+func (e event) send(w http.ResponseWriter) bool {
+	e.data["type"] = e.name
+	data, err := json.Marshal(e.data)
+	if err != nil {
+		return false
+	}
+	if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, data); err != nil {
+		return false
+	}
+	return http.NewResponseController(w).Flush() == nil
 }

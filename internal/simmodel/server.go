@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxBody bounds a request; the real service takes 32 MB.
@@ -66,25 +67,39 @@ func (m *Model) answer(w http.ResponseWriter, r *http.Request, req request) {
 		return
 	}
 	f, _ := faultOf(s.Fault)
-	hit := f.concerns(n)
+	if !f.concerns(n) {
+		f = fault{}
+	}
+	w.Header().Set("Request-Id", requestID(key, n))
 	switch {
-	case hit && f.hang:
+	case f.shape == shapeHang:
 		<-r.Context().Done()
 		return
-	case hit && f.status != 0:
-		w.Header().Set("Request-Id", requestID(key, n))
+	case f.shape == shapeReset:
+		panic(http.ErrAbortHandler) // the server's way to drop a connection
+	case f.shape == shapeGarbage:
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html><body>Please sign in to this network.</body></html>")
+		return
+	case f.status != 0:
 		writeError(w, f)
 		return
 	}
 	turns := s.play(m.wording, req.wording())
 	at := req.turn()
 	rep := newReply(key, req.Model, at, turns[min(at, len(turns)-1)])
-	w.Header().Set("Request-Id", requestID(key, n))
+	if f.answer != nil {
+		f.answer(&rep)
+	}
 	if !req.Stream {
+		if f.shape == shapeStall || f.shape == shapeEndless {
+			<-r.Context().Done()
+			return
+		}
 		writeJSON(w, http.StatusOK, rep.message(true))
 		return
 	}
-	rep.stream(w, hit && f.cut)
+	rep.stream(r.Context(), w, f.shape)
 }
 
 // credential returns the key of a request, from either header.
@@ -107,6 +122,9 @@ func requestID(key string, n int) string {
 func writeError(w http.ResponseWriter, f fault) {
 	if f.retry != "" {
 		w.Header().Set("Retry-After", f.retry)
+	}
+	if f.used {
+		allowance(w.Header(), time.Now())
 	}
 	writeJSON(w, f.status, map[string]any{
 		"type":       "error",

@@ -73,6 +73,8 @@ func (e *apiError) name() string {
 		return e.word
 	case e.status == 0 || e.status >= 500:
 		return "server_error"
+	case e.status == http.StatusForbidden && strings.Contains(e.message, "not allowed for this organization"):
+		return "oauth_org_not_allowed"
 	case e.status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.message), "credit balance"):
 		return "billing_error"
 	case e.status == http.StatusNotFound:

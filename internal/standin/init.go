@@ -57,7 +57,7 @@ func (s *session) initLine() initLine {
 		tools = append(tools, t.name)
 	}
 	none := []string{}
-	return initLine{
+	l := initLine{
 		Type: "system", Subtype: "init", Cwd: s.dir, SessionID: s.id, Tools: tools, MCPServers: none, Model: s.opt.model,
 		PermissionMode: "bypassPermissions", SlashCommands: skills, TerminalSlashCommands: none,
 		APIKeySource: s.client.source(), Version: CLIVersion, OutputStyle: "default", Agents: none, Skills: skills,
@@ -65,6 +65,8 @@ func (s *session) initLine() initLine {
 		FeedbackDisabled: true, UUID: s.out.uuid(), OriginalCwd: s.dir, AdditionalDirectories: none,
 		FastModeState: "off", FastModeReason: "sdk_opt_in_required", ViewMode: "default",
 	}
+	s.fault.untrue(&l)
+	return l
 }
 
 func (s *session) plugins() []pluginEntry {

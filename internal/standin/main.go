@@ -38,6 +38,10 @@ func Main(ctx context.Context, args, environ []string, dir string, stdin io.Read
 		fmt.Fprintln(stderr, "error: the stand-in needs ANTHROPIC_BASE_URL")
 		return exitFailed
 	}
+	fault := readFault(env)
+	if code, over := fault.beforeStart(ctx, stdin, stdout, stderr); over {
+		return code
+	}
 	prompt, err := io.ReadAll(stdin)
 	if err != nil {
 		fmt.Fprintf(stderr, "error: read prompt: %v\n", err)
@@ -50,7 +54,10 @@ func Main(ctx context.Context, args, environ []string, dir string, stdin io.Read
 	s := &session{
 		opt: o, env: env, dir: dir, prompt: string(prompt), id: uuid.NewString(), started: time.Now(),
 		plugin: loadPlugin(dir, o.pluginDir), client: newClient(env),
-		files: make(map[string]time.Time), shellDir: dir,
+		files: make(map[string]time.Time), shellDir: dir, fault: fault,
+	}
+	if fault == FaultSameSession {
+		s.id = sameID
 	}
 	defer s.client.http.CloseIdleConnections()
 	s.out = printer{w: stdout}

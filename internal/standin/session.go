@@ -20,6 +20,7 @@ type session struct {
 	out      printer
 	files    map[string]time.Time // files the model has seen, with their time of change
 	shellDir string               // where the next shell command starts
+	fault    Fault
 
 	conversation []message
 	userLines    int // user lines printed: a turn of the CLI's count each
@@ -35,15 +36,21 @@ type message struct {
 // run is the session: hook, init, then answer and tools in turn until the
 // model calls no tool, a limit is reached or the API gives no answer.
 func (s *session) run(ctx context.Context) int {
+	if s.fault == FaultRoot {
+		return s.startFails()
+	}
 	notes := s.runHooks(ctx)
 	if ctx.Err() != nil {
 		return exitTerminated
 	}
-	s.out.line(s.initLine())
+	if s.fault != FaultNoInit {
+		s.out.line(s.initLine())
+	}
 	if s.client.header == "" {
 		return s.fail(&apiError{word: "authentication_failed"}, "Not logged in · Please run /login")
 	}
 	s.conversation = s.opening(notes)
+	resumed := 0
 	for turn := 1; ; turn++ {
 		a, apiErr := s.ask(ctx)
 		if ctx.Err() != nil {
@@ -54,6 +61,14 @@ func (s *session) run(ctx context.Context) int {
 		}
 		s.spent.add(a)
 		s.printAnswer(a)
+		if a.stopReason == "max_tokens" && resumed < maxResumes {
+			resumed++
+			s.resume(a)
+			continue
+		}
+		if a.stopReason == "max_tokens" || a.stopReason == "refusal" {
+			return s.fail(unfinished(a.stopReason))
+		}
 		calls := a.calls()
 		if len(calls) == 0 {
 			return s.finish(ctx, a)
@@ -61,6 +76,11 @@ func (s *session) run(ctx context.Context) int {
 		results := s.runTools(ctx, calls)
 		if ctx.Err() != nil {
 			return exitTerminated
+		}
+		if turn == 1 {
+			if code, over := s.afterTool(ctx); over {
+				return code
+			}
 		}
 		s.conversation = append(s.conversation, message{"assistant", a.blocks}, message{"user", results})
 		if stop, ok := s.limit(turn); ok {
@@ -99,8 +119,7 @@ func (s *session) finish(ctx context.Context, a answer) int {
 	if ctx.Err() != nil {
 		return exitTerminated
 	}
-	s.out.line(s.result(a.stopReason, ending{subtype: "success", reason: "completed", text: a.text()}))
-	return exitOK
+	return s.atEnd(ctx, s.result(a.stopReason, ending{subtype: "success", reason: "completed", text: a.text()}))
 }
 
 func (s *session) fail(e *apiError, text string) int {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -45,7 +46,7 @@ func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, b
 	}
 	defer release()
 	l.Stdout, l.Stderr = files.stdout, files.stderr
-	exit, runErr := agent.Run(ctx, l)
+	exit, runErr := run(ctx, l, filepath.Join(files.dir, runningFile))
 	digest, err := files.close()
 	if err := errors.Join(runErr, err); err != nil {
 		return attempt{}, err
@@ -54,6 +55,19 @@ func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, b
 	t.Transcript, t.Seconds, t.Survivors = digest, exit.Wall.Seconds(), exit.Survivors
 	tr, err := files.parse()
 	return attempt{exit: exit, transcript: tr, seen: tap.Report(), dir: files.dir}, err
+}
+
+// runningFile notes, beside what is kept of an attempt, that its session runs.
+const runningFile = "running"
+
+// run runs the agent, noted in that file for as long as it does.
+func run(ctx context.Context, l agent.Launch, note string) (agent.Exit, error) {
+	release, err := agent.Note(note, l.Marker)
+	if err != nil {
+		return agent.Exit{}, err
+	}
+	exit, err := agent.Run(ctx, l)
+	return exit, errors.Join(err, release())
 }
 
 func noteFor(t *harness.Trial, w Wording) string {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,15 +91,16 @@ func (e *Executor) account(a attempt, t *harness.Trial) {
 	if len(a.seen.Served) > 0 {
 		t.Served = a.seen.Served
 	}
-	if a.seen.Requests > 0 && a.seen.Unread == 0 && t.CostUSD == nil {
-		var sum harness.Usage
-		for _, u := range a.seen.Usage {
-			sum = sum.Add(u)
-		}
-		t.Usage = sum
+	if uncounted(a.seen) {
+		t.CostUSD = nil // what nobody counted did not cost nothing
+	} else if a.seen.Requests > 0 && a.seen.Unread == 0 && t.CostUSD == nil {
+		t.Usage = total(a.seen)
 		if a.seen.Priced {
 			t.CostUSD = &a.seen.USD
 		}
+	}
+	if q := quotaSaid(a.transcript, time.Now()); !q.IsZero() {
+		t.Quota = &q
 	}
 	if t.Class == harness.RateLimit || t.Class == harness.UsageLimit {
 		t.Lifts = lifts(a)
@@ -121,13 +123,33 @@ func (e *Executor) account(a attempt, t *harness.Trial) {
 	}
 }
 
+// total is the tokens of every model in a session.
+func total(seen gateway.Report) harness.Usage {
+	var sum harness.Usage
+	for _, u := range seen.Usage {
+		sum = sum.Add(u)
+	}
+	return sum
+}
+
+// uncounted says whether the service answered and said of no answer how many
+// tokens it took.
+func uncounted(seen gateway.Report) bool {
+	return len(seen.MessageIDs) > 0 && seen.Unread == 0 && total(seen) == (harness.Usage{})
+}
+
 // lifts says when the limit that ended a session is over: by the headers of the
-// refusal, and by the CLI's words only where they say nothing. It is zero where
-// nobody said.
+// refusal, else by what the CLI passed on of them, and by its words only where
+// neither says anything. It is zero where nobody said.
 func lifts(a attempt) time.Time {
 	now := time.Now()
 	if at, ok := governor.Lifts(a.seen.Limited, now); ok {
 		return at
+	}
+	for _, l := range slices.Backward(a.transcript.Limits) {
+		if at := reset(l.Resets, now); l.Status == "rejected" && !at.IsZero() {
+			return at
+		}
 	}
 	r, _ := a.transcript.Last()
 	for _, text := range []string{r.Text, a.transcript.NoiseText} {
@@ -136,4 +158,41 @@ func lifts(a attempt) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// quotaSaid is what the stream last said of the account's allowances, the zero
+// quota for nothing. Where the gateway saw the headers themselves, those count.
+func quotaSaid(tr *transcript.Transcript, now time.Time) harness.Quota {
+	var q harness.Quota
+	for _, l := range tr.Limits {
+		for _, w := range l.Windows {
+			a := harness.Allowance{Used: w.Used, Resets: reset(w.Resets, now)}
+			switch {
+			case w.Used < 0:
+				continue
+			case w.Name == "five_hour":
+				q.FiveHour = a
+			case w.Name == "seven_day":
+				q.SevenDay = a
+			default:
+				continue
+			}
+			q.At = now.UTC().Truncate(time.Second)
+		}
+	}
+	return q
+}
+
+// farthestReset bounds what is believed of a stream that a session can write to:
+// a week is the longest window there is.
+const farthestReset = 8 * 24 * time.Hour
+
+// reset is the moment a window ends, the zero time for one that is over or too
+// far away to be believed.
+func reset(unix int64, now time.Time) time.Time {
+	at := time.Unix(unix, 0).UTC()
+	if !at.After(now) || at.After(now.Add(farthestReset)) {
+		return time.Time{}
+	}
+	return at
 }

@@ -106,9 +106,13 @@ type start struct {
 	project string
 }
 
-// New prepares what sessions have in common. It fails when a scenario's changes
-// do not fit its fixture.
+// New prepares what sessions have in common, and ends what an earlier loopd that
+// was killed left running of sessions it kept in the same place. It fails when a
+// scenario's changes do not fit its fixture.
 func New(ctx context.Context, o Options) (*Executor, error) {
+	if _, err := agent.KillLeftovers(o.Store, runningFile); err != nil {
+		return nil, err
+	}
 	e := &Executor{o: o, starts: make(map[string]*start), sealed: SealedTexts(o.Suite)}
 	e.asked.first = make(map[string]harness.Fingerprint)
 	maps.Copy(e.asked.first, o.Asked)

@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestLeftoversOfTheDeadOnly: what a dead loopd noted is ended, what a living one
+// noted goes on.
+func TestLeftoversOfTheDeadOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	start := func(name string) (*exec.Cmd, string) {
+		home := filepath.Join(dir, name)
+		if err := os.Mkdir(home, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sleep", "615")
+		cmd.Env = []string{"HOME=" + home}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, home
+	}
+	dead, deadHome := start("dead")
+	live, liveHome := start("live")
+	t.Cleanup(func() { live.Process.Kill(); live.Wait() })
+	if err := os.WriteFile(filepath.Join(deadHome, "on"), []byte(deadHome), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	release, err := Note(filepath.Join(liveHome, "on"), liveHome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := KillLeftovers(dir, "on"); n != 1 || err != nil {
+		t.Errorf("killed %d, %v, want 1", n, err)
+	}
+	if err := dead.Wait(); err == nil || dead.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("got %v, want killed", err)
+	}
+	if err := live.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the session of a living loopd: %v", err)
+	}
+	if n, err := KillLeftovers(dir, "on"); n != 0 || err != nil {
+		t.Errorf("again: killed %d, %v", n, err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*", "on")); err != nil || len(left) > 0 {
+		t.Errorf("notes left: %v", left)
+	}
+}
