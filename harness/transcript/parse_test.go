@@ -270,6 +270,7 @@ func TestQuestionsOfACall(t *testing.T) {
 	}{
 		{"one", call("AskUserQuestion", `{"questions":[{"question":" Go on? ","header":"Next"}]}`), []string{"Go on?"}},
 		{"two with offers", call("AskUserQuestion", `{"questions":[{"question":"A?","options":[{"label":"yes","description":"now"},{"label":"no"}]},{"question":"B?"}]}`), []string{"A? [yes: now | no]", "B?"}},
+		{"offer without a label", call("AskUserQuestion", `{"questions":[{"question":"A?","options":[{"description":"now"},{"label":"no"}]}]}`), []string{"A? [no]"}},
 		{"empty", call("AskUserQuestion", `{"questions":[{"question":" "},{}]}`), nil},
 		{"no list", call("AskUserQuestion", `{"questions":{"question":"A?"}}`), nil},
 		{"numbers", call("AskUserQuestion", `{"questions":[7,{"question":8},{"question":"A?","options":[9,{"label":1},{"label":"x","description":2}]}]}`), []string{"A? [x]"}},

@@ -74,9 +74,31 @@ func TestCitationForms(t *testing.T) { // req 58
 		"in 2024 or 8080":                              nil,
 		"There are 4 ADRs: 3 are in force":             nil,
 		"quadr 3":                                      nil,
+		"_ADR-0003_ says so":                           {"0003"},
+		"__ADR-0003__ and _ADR 2_":                     {"0003", "0002"},
+		"see _ADR-0003: zone fare_":                    {"0003"},
+		"my_ADR-0003":                                  nil,
+		"ADR-0003_zone":                                nil,
 	} {
 		if diff := cmp.Diff(want, found(t, text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// A range names what lies in it; its ends stand in the forms of any citation.
+func TestRanges(t *testing.T) {
+	const all, spelled = "0001 0002 0003 0003", "0001 0002 0003"
+	for text, want := range map[string]string{
+		"ADR-0001-0003": spelled, "ADR-0001..0003": spelled, "ADR-0001...0003": spelled, "ADR-0001-#0003": all,
+		"ADR-0001 to 0003": all, "ADR-0001 through 0003": all, "ADR-0001 thru 0003": all, "ADR-0001 until 0003": all, "ADR-0001 TO ADR-0003": all,
+		"**ADR-0001** to **ADR-0003**": all, "`ADR-0001` to `ADR-0003`": all, "_ADR-0001_ to _ADR-0003_": all, "_0001_ to _0003_": all,
+		"ADR-0001 to ADR 0003": all, "ADR-0001 to ADR_0003": all, "ADR-0001 to ADR:0003": all, "ADRs 0001 to ADRs 0003": all,
+		"ADR-0001 to 00031": "0001", "ADR-0001 to 9999": "0001", "ADR-0001 and 0003": "0001 0003", "ADR-0001, up to 0003": "0001 0003",
+		"ADR-0003 to 0001": "0003 0001",
+	} {
+		if got := strings.Join(found(t, text), " "); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
 }
