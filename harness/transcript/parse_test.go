@@ -259,6 +259,20 @@ func TestValuesAgreeWithEncodingJSON(t *testing.T) {
 	})
 }
 
+func TestTextOfAHook(t *testing.T) {
+	for output, want := range map[string]string{
+		`{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"Look there."}}`: "Look there.",
+		`{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"Look there."}}`:         `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"Look there."}}`,
+		"Look there.\n": "Look there.\n",
+		" ":             " ",
+		"{":             "{",
+	} {
+		if got := (Hook{Output: output}).Text(); got != want {
+			t.Errorf("%q: got %q, want %q", output, got, want)
+		}
+	}
+}
+
 func TestQuestionsOfACall(t *testing.T) {
 	call := func(name, input string) Call {
 		return Call{Block: Block{Kind: ToolUse, Name: name, Input: []byte(input)}}

@@ -94,7 +94,7 @@ func TestRanges(t *testing.T) {
 		"ADR-0001 to 0003": all, "ADR-0001 through 0003": all, "ADR-0001 thru 0003": all, "ADR-0001 until 0003": all, "ADR-0001 TO ADR-0003": all,
 		"**ADR-0001** to **ADR-0003**": all, "`ADR-0001` to `ADR-0003`": all, "_ADR-0001_ to _ADR-0003_": all, "_0001_ to _0003_": all,
 		"ADR-0001 to ADR 0003": all, "ADR-0001 to ADR_0003": all, "ADR-0001 to ADR:0003": all, "ADRs 0001 to ADRs 0003": all,
-		"ADR-0001 to 00031": "0001", "ADR-0001 to 9999": "0001", "ADR-0001 and 0003": "0001 0003", "ADR-0001, up to 0003": "0001 0003",
+		"ADR-0001 to 00031": "0001", "ADR-0001 to 0003_x": "0001", "ADR-0001 to 9999": "0001", "ADR-0001 and 0003": "0001 0003", "ADR-0001, up to 0003": "0001 0003",
 		"ADR-0003 to 0001": "0003 0001",
 	} {
 		if got := strings.Join(found(t, text), " "); got != want {
