@@ -249,6 +249,7 @@ func TestReadings(t *testing.T) {
 		{"cat docs/a\\\ndr", `cat > docs/adr`},
 		{`bash - x`, `bash x`},
 		{`return; set -u`, ``},
+		{`command vim docs/adr/x`, `vim > docs/adr/x`},
 		{`bash -o noclobber bin/adr-find`, `bash adr-find`},
 		{`bash -n bin/adr-find`, `bash`},
 		{`bash -cn adr-list`, `bash`},
