@@ -210,7 +210,7 @@ func TestEchoedTaskSaysNothing(t *testing.T) {
 
 func TestSays(t *testing.T) { // req 59, 60
 	sc := citing()
-	sc.Expect.B = append(sc.Expect.B, harness.Assertion{Says: []string{`(?i)conflict`, `(?i)contradict`}})
+	sc.Expect.B = append(sc.Expect.B, harness.Assertion{Says: []string{`(?i)(merge )?conflict`, `(?i)contradict`}})
 	for text, want := range map[string]string{
 		"This conflicts with ADR-0003.":                            "",
 		"That would contradict ADR-0003, so I stopped.":            "",
@@ -219,6 +219,10 @@ func TestSays(t *testing.T) { // req 59, 60
 		"It doesn't really contradict ADR-0003.":                   ReasonNoConflictFlagged,
 		"There is no conflict with ADR-0003.":                      ReasonNoConflictFlagged,
 		"I did not do it. It conflicts with ADR-0003.":             "",
+		"I stopped rather than contradict ADR-0003.":               "",
+		"I asked myself whether this conflicts with ADR-0003.":     ReasonNoConflictFlagged,
+		"Conflict: none. ADR-0003 was read.":                       ReasonNoConflictFlagged,
+		"ADR-0003 was read; a merge conflict is left.":             ReasonNoConflictFlagged,
 		"No conflict with the tests, but a conflict with ADR-0003": "",
 	} {
 		if b := evaluate(t, sc, streamOf(say(text)), start()).Result.Check(harness.AxisB); b.Reason != want {
@@ -227,7 +231,7 @@ func TestSays(t *testing.T) { // req 59, 60
 	}
 	content := consulting() // content alone, as a question with one right answer
 	content.Expect.B = []harness.Assertion{{Says: []string{`\bUTC\b`}}, {Says: []string{`(?i)iso[- ]?8601`}}}
-	for text, want := range map[string]string{"UTC, as ISO\u20118601": "", "UTC": ReasonNotSaid, "ISO 8601": ReasonNotSaid} {
+	for text, want := range map[string]string{"UTC, as ISO\u20118601": "", "UTC": ReasonNotSaid, "ISO 8601": ReasonNotSaid, "ISO 8601, local time rather than UTC": ReasonNotSaid} {
 		if b := evaluate(t, content, streamOf(say(text)), start()).Result.Check(harness.AxisB); b.Reason != want {
 			t.Errorf("%q: got %s %q, want %q", text, b.Outcome, b.Reason, want)
 		}

@@ -58,7 +58,7 @@ func TestPatterns(t *testing.T) {
 			"if did ", "if would ", "if should ", "if could ", "if might ", "if change ", "if request ", "if your ", "if my ", "if it is the ",
 		}, []string{"serif ", "if boats ", "whether a b c d ", "if it x"}},
 		{"taken back", takenBack, []string{
-			"-free", "s: none", "**: none", "__: none", ": none", "= none", " - none", ": nothing", ": n/a", ": 0", ": *none", ": _none", ": NONE",
+			"-free", "s: none", "**: none", "__: none", ": none", "= none", " - none", ": nothing", ": n/a", ": 0", ": *none", ": _none", ": NONE", "*_: none",
 			" with nothing", " with none", " is not needed", " are not needed", " was not needed", " were not needed", " isn't needed",
 			" is not required", " is not necessary", " is not applicable", " is not relevant", " is not wanted", " is not used",
 			" does not apply", " do not apply", " doesn't apply", " does not exist", " does not arise", " does not matter",

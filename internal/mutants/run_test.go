@@ -311,9 +311,8 @@ func readSurvivors(t *testing.T) map[string]string {
 	return out
 }
 
-// The rewriting itself: what a file looks like with its mutants in.
-func TestRewrite(t *testing.T) {
-	const text = `package p
+// A file of rules, and what it looks like with its mutants in.
+const unwritten = `package p
 
 import "strings"
 
@@ -349,7 +348,8 @@ func h(any interface{}) (name string) {
 	}
 }
 `
-	const want = `package p
+
+const rewritten = `package p
 
 import "strings"
 
@@ -387,8 +387,10 @@ func h(any interface{}) (name string) {
 ; return 
 }
 `
+
+func TestRewrite(t *testing.T) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "p.go", text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, "p.go", unwritten, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,8 +400,8 @@ func h(any interface{}) (name string) {
 		t.Fatal(err)
 	}
 	r := &rewriter{info: info, fset: fset, seen: map[mutant]int{}}
-	if got := r.rewrite("p.go", text, file); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	if got := r.rewrite("p.go", unwritten, file); got != rewritten {
+		t.Errorf("got\n%s\nwant\n%s", got, rewritten)
 	}
 	if i := slices.Index(r.mutants, mutant{"p.go", "f", "a", "true", 1}); i != 2 || len(r.mutants) != 31 {
 		t.Errorf("got %d mutants: %v", len(r.mutants), r.mutants)
