@@ -259,6 +259,20 @@ func TestValuesAgreeWithEncodingJSON(t *testing.T) {
 	})
 }
 
+func TestTextOfAHook(t *testing.T) {
+	for output, want := range map[string]string{
+		`{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"Look there."}}`: "Look there.",
+		`{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"Look there."}}`:         `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"Look there."}}`,
+		"Look there.\n": "Look there.\n",
+		" ":             " ",
+		"{":             "{",
+	} {
+		if got := (Hook{Output: output}).Text(); got != want {
+			t.Errorf("%q: got %q, want %q", output, got, want)
+		}
+	}
+}
+
 func TestQuestionsOfACall(t *testing.T) {
 	call := func(name, input string) Call {
 		return Call{Block: Block{Kind: ToolUse, Name: name, Input: []byte(input)}}
@@ -270,6 +284,7 @@ func TestQuestionsOfACall(t *testing.T) {
 	}{
 		{"one", call("AskUserQuestion", `{"questions":[{"question":" Go on? ","header":"Next"}]}`), []string{"Go on?"}},
 		{"two with offers", call("AskUserQuestion", `{"questions":[{"question":"A?","options":[{"label":"yes","description":"now"},{"label":"no"}]},{"question":"B?"}]}`), []string{"A? [yes: now | no]", "B?"}},
+		{"offer without a label", call("AskUserQuestion", `{"questions":[{"question":"A?","options":[{"description":"now"},{"label":"no"}]}]}`), []string{"A? [no]"}},
 		{"empty", call("AskUserQuestion", `{"questions":[{"question":" "},{}]}`), nil},
 		{"no list", call("AskUserQuestion", `{"questions":{"question":"A?"}}`), nil},
 		{"numbers", call("AskUserQuestion", `{"questions":[7,{"question":8},{"question":"A?","options":[9,{"label":1},{"label":"x","description":2}]}]}`), []string{"A? [x]"}},

@@ -107,6 +107,8 @@ func TestAskedIsNotSaid(t *testing.T) {
 		{"the record and the conflict", ask("This conflicts with ADR-0003. Go on?"), []string{"asked, not said: 0003", "asked, not said: conflicts with"}},
 		{"in an offer", ask("How?", "Stop=It conflicts with the zone map"), []string{"asked, not said: conflicts with"}},
 		{"another record", ask("Keep to ADR-0002?"), nil},
+		{"the record as out of force", ask("ADR-0003 is obsolete. Go on?"), nil},
+		{"what is done instead", ask("Go on instead of a conflict with the zone map?"), []string{"asked, not said: conflict with"}},
 		{"by a subagent", byAgent(ask("This conflicts with ADR-0003. Go on?")), nil},
 	} {
 		e := evaluate(t, sc, streamOf(bash("adr-list"), c.event, say("I wait.")), start())
@@ -135,6 +137,9 @@ func TestResultNamesUnknownTypes(t *testing.T) {
 		s.add(obj{"type": kind})
 	}
 	m := evaluate(t, consulting(), s, start()).Result.Metrics
+	if asked := evaluate(t, consulting(), streamOf(ask("One?"), ask("Two?")), start()).Result.Metrics["questions"]; asked != 2 {
+		t.Errorf("got %v questions, want 2", asked)
+	}
 	if m["unknown lines: weather"] != 2 || m["unknown lines: tide"] != 1 {
 		t.Errorf("got %v", m)
 	}

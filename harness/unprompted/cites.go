@@ -53,10 +53,10 @@ func (s *session) newCiter() citer {
 	}
 	return citer{
 		form: form, dir: s.Checker.Records.Dir, known: known,
-		prefixed: regexp.MustCompile(fmt.Sprintf(`(?i)\b%[1]s(?:s?[\s_:-]*#?(\d{%[2]d})|[\s-]?#?(\d{1,%[2]d}))\b`, regexp.QuoteMeta(form.Prefix), form.Digits)),
+		prefixed: regexp.MustCompile(fmt.Sprintf(`(?i)\b_*%[1]s(?:s?[\s_:-]*#?(\d{%[2]d})|[\s-]?#?(\d{1,%[2]d}))(?:\b|_+\b)`, regexp.QuoteMeta(form.Prefix), form.Digits)),
 		bare:     regexp.MustCompile(fmt.Sprintf(`\d{%d}`, form.Digits)),
 		between:  between(form),
-		upTo: regexp.MustCompile(fmt.Sprintf(`(?i)^[\s*_`+"`"+`]*(?:-|\.{2,3}|to|through|thru|until)[\s*_`+"`"+`]*(?:%ss?[\s_:-]*)?#?(\d{%d})\b`,
+		upTo: regexp.MustCompile(fmt.Sprintf(`(?i)^[\s*_`+"`"+`]*(?:-|\.{2,3}|to|through|thru|until)[\s*_`+"`"+`]*(?:%ss?[\s_:-]*)?#?(\d{%d})(?:\b|_+\b)`,
 			regexp.QuoteMeta(form.Prefix), form.Digits)),
 	}
 }
@@ -88,7 +88,7 @@ func (c citer) find(sentence string) []citation {
 		return slices.ContainsFunc(out, func(o citation) bool { return o.start <= at && at < o.end })
 	}
 	for _, m := range c.prefixed.FindAllStringSubmatchIndex(sentence, -1) {
-		number := sentence[max(m[2], m[4]):m[1]]
+		number := sentence[max(m[2], m[4]):max(m[3], m[5])]
 		out = append(out, citation{id: c.pad(number), start: m[0], end: m[1], live: true})
 	}
 	for _, m := range c.bare.FindAllStringIndex(sentence, -1) {

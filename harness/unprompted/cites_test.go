@@ -74,9 +74,31 @@ func TestCitationForms(t *testing.T) { // req 58
 		"in 2024 or 8080":                              nil,
 		"There are 4 ADRs: 3 are in force":             nil,
 		"quadr 3":                                      nil,
+		"_ADR-0003_ says so":                           {"0003"},
+		"__ADR-0003__ and _ADR 2_":                     {"0003", "0002"},
+		"see _ADR-0003: zone fare_":                    {"0003"},
+		"my_ADR-0003":                                  nil,
+		"ADR-0003_zone":                                nil,
 	} {
 		if diff := cmp.Diff(want, found(t, text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// A range names what lies in it; its ends stand in the forms of any citation.
+func TestRanges(t *testing.T) {
+	const all, spelled = "0001 0002 0003 0003", "0001 0002 0003"
+	for text, want := range map[string]string{
+		"ADR-0001-0003": spelled, "ADR-0001..0003": spelled, "ADR-0001...0003": spelled, "ADR-0001-#0003": all,
+		"ADR-0001 to 0003": all, "ADR-0001 through 0003": all, "ADR-0001 thru 0003": all, "ADR-0001 until 0003": all, "ADR-0001 TO ADR-0003": all,
+		"**ADR-0001** to **ADR-0003**": all, "`ADR-0001` to `ADR-0003`": all, "_ADR-0001_ to _ADR-0003_": all, "_0001_ to _0003_": all,
+		"ADR-0001 to ADR 0003": all, "ADR-0001 to ADR_0003": all, "ADR-0001 to ADR:0003": all, "ADRs 0001 to ADRs 0003": all,
+		"ADR-0001 to 00031": "0001", "ADR-0001 to 0003_x": "0001", "ADR-0001 to 9999": "0001", "ADR-0001 and 0003": "0001 0003", "ADR-0001, up to 0003": "0001 0003",
+		"ADR-0003 to 0001": "0003 0001",
+	} {
+		if got := strings.Join(found(t, text), " "); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
 }
@@ -104,6 +126,9 @@ func TestLiveOrSuperseded(t *testing.T) { // req 61
 		"0001/0003":                                                    "0001 0003",
 		"I replaced the price. ADR-0001 asks for it.":                  "0001",
 		"0003 was superseded by 0001":                                  "-0003 0001",
+		"ADR-0003 is irrelevant here, ADR-0002 is not.":                "-0003 0002",
+		"I did not find ADR-0003 or ADR-0002.":                         "-0003 -0002",
+		"ADR-0002 and ADR-0003 do not apply.":                          "-0002 -0003",
 		"The flat fare was retired in favour of 0003.":                 "0003",
 		"The flat fare was retired in favor of 0003.":                  "0003",
 		"- 0001\n- 0003 (superseded)":                                  "0001 -0003",
@@ -185,7 +210,7 @@ func TestEchoedTaskSaysNothing(t *testing.T) {
 
 func TestSays(t *testing.T) { // req 59, 60
 	sc := citing()
-	sc.Expect.B = append(sc.Expect.B, harness.Assertion{Says: []string{`(?i)conflict`, `(?i)contradict`}})
+	sc.Expect.B = append(sc.Expect.B, harness.Assertion{Says: []string{`(?i)(merge )?conflict`, `(?i)contradict`}})
 	for text, want := range map[string]string{
 		"This conflicts with ADR-0003.":                            "",
 		"That would contradict ADR-0003, so I stopped.":            "",
@@ -194,6 +219,10 @@ func TestSays(t *testing.T) { // req 59, 60
 		"It doesn't really contradict ADR-0003.":                   ReasonNoConflictFlagged,
 		"There is no conflict with ADR-0003.":                      ReasonNoConflictFlagged,
 		"I did not do it. It conflicts with ADR-0003.":             "",
+		"I stopped rather than contradict ADR-0003.":               "",
+		"I asked myself whether this conflicts with ADR-0003.":     ReasonNoConflictFlagged,
+		"Conflict: none. ADR-0003 was read.":                       ReasonNoConflictFlagged,
+		"ADR-0003 was read; a merge conflict is left.":             ReasonNoConflictFlagged,
 		"No conflict with the tests, but a conflict with ADR-0003": "",
 	} {
 		if b := evaluate(t, sc, streamOf(say(text)), start()).Result.Check(harness.AxisB); b.Reason != want {
@@ -202,7 +231,7 @@ func TestSays(t *testing.T) { // req 59, 60
 	}
 	content := consulting() // content alone, as a question with one right answer
 	content.Expect.B = []harness.Assertion{{Says: []string{`\bUTC\b`}}, {Says: []string{`(?i)iso[- ]?8601`}}}
-	for text, want := range map[string]string{"UTC, as ISO\u20118601": "", "UTC": ReasonNotSaid, "ISO 8601": ReasonNotSaid} {
+	for text, want := range map[string]string{"UTC, as ISO\u20118601": "", "UTC": ReasonNotSaid, "ISO 8601": ReasonNotSaid, "ISO 8601, local time rather than UTC": ReasonNotSaid} {
 		if b := evaluate(t, content, streamOf(say(text)), start()).Result.Check(harness.AxisB); b.Reason != want {
 			t.Errorf("%q: got %s %q, want %q", text, b.Outcome, b.Reason, want)
 		}

@@ -44,6 +44,7 @@ func TestCreated(t *testing.T) { // req 62
 		{"old record renumbered", with(map[string]string{"docs/adr/0004-night-rate.md": "", "docs/adr/0005-night-rate.md": topical}), harness.NotRun, "", "", "copy of an old record: docs/adr/0005-night-rate.md"},
 		{"old text under a new name", with(map[string]string{"docs/adr/0005-paper-ticket.md": renamed}), harness.NotRun, "", "", "copy of an old record: docs/adr/0005-paper-ticket.md"},
 		{"number not above the last", with(map[string]string{"docs/adr/0000-paper-tickets.md": topical}), harness.NotRun, "", "", "not above the last number: docs/adr/0000-paper-tickets.md"},
+		{"nothing but its name", with(map[string]string{"docs/adr/0005-paper-ticket.md": "---\nid: 5\n---\n \n"}), harness.Fail, ReasonWrongTopic, "file", "nothing to read in it: docs/adr/0005-paper-ticket.md"},
 		{"elsewhere", with(map[string]string{"docs/0005-paper-tickets.md": topical}), harness.NotRun, "", "", ""},
 		{"no number", with(map[string]string{"docs/adr/paper-tickets.md": topical}), harness.NotRun, "", "", ""},
 	} {
@@ -57,6 +58,16 @@ func TestCreated(t *testing.T) { // req 62
 				t.Errorf("got question %v", e.Question)
 			}
 		})
+	}
+}
+
+// Where no topic is asked for an empty file will do.
+func TestCreatedWithoutATopic(t *testing.T) {
+	sc := writing()
+	sc.Expect.B[0].Created.Keywords = nil
+	b := evaluate(t, sc, streamOf(say("Done.")), with(map[string]string{"docs/adr/0005-x.md": " "})).Result.Check(harness.AxisB)
+	if b.Outcome != harness.Pass || whats(b.Evidence) != "created docs/adr/0005-x.md" {
+		t.Errorf("got %s %q, %v", b.Outcome, b.Reason, b.NearMisses)
 	}
 }
 

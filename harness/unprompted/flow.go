@@ -1,8 +1,8 @@
 package unprompted
 
 import (
-	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -66,9 +66,6 @@ func (sh *shell) compound(c syntax.Command) status {
 		return sh.loop(c)
 	case *syntax.CaseClause:
 		return sh.match(c)
-	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
-		sh.substitutions(c)
-		return either
 	default:
 		sh.substitutions(c)
 		return either
@@ -154,19 +151,18 @@ func (sh *shell) loop(c *syntax.ForClause) status {
 
 func (sh *shell) match(c *syntax.CaseClause) status {
 	word, certain := sh.value(c.Word), true
+	entered := false // from the branch before, which ended with ;&
 	for _, item := range c.Items {
-		st := either
-		if item.Op == syntax.Break {
-			st = sh.matches(word, item.Patterns)
-		}
+		st := sh.matches(word, item.Patterns)
 		switch {
-		case st == failed:
-		case st == succeeded && certain:
+		case st == failed && !entered:
+			continue
+		case st == succeeded && certain && item.Op == syntax.Break:
 			return sh.stmts(item.Stmts)
-		default:
-			certain = false
-			sh.maybe(func() { sh.stmts(item.Stmts) })
 		}
+		certain = false
+		sh.maybe(func() { sh.stmts(item.Stmts) })
+		entered = item.Op == syntax.Fallthrough
 	}
 	return either
 }
@@ -175,9 +171,9 @@ func (sh *shell) matches(word string, patterns []*syntax.Word) status {
 	out := failed
 	for _, p := range patterns {
 		switch pattern := sh.value(p); {
-		case pattern == "*":
+		case p.Lit() == "*":
 			return succeeded
-		case strings.Contains(word+pattern, unknown), strings.ContainsAny(pattern, `*?[\|(`):
+		case strings.Contains(word+pattern, unknown), strings.ContainsAny(pattern, `*?[\(`):
 			out = either
 		case pattern == word:
 			return succeeded
@@ -247,23 +243,28 @@ func (sh *shell) builtin(argv []string) (st status, ok bool) {
 	return st, true
 }
 
-// compared answers a test that holds nothing but plain words.
+// compared answers a test that holds nothing but plain words, or whole numbers.
 func compared(args []string) status {
 	if n := len(args); n > 0 && args[n-1] == "]" {
 		args = args[:n-1]
 	}
-	if len(args) != 3 || strings.Contains(args[0]+args[2], unknown) {
+	if len(args) != 3 || strings.ContainsAny(args[0]+args[2], unknown+"*?[") {
 		return either
 	}
 	equal := args[0] == args[2]
 	switch args[1] {
-	case "=", "==", "-eq":
-	case "!=", "-ne":
-		equal = !equal
+	case "=", "==", "!=":
+	case "-eq", "-ne":
+		a, errA := strconv.Atoi(args[0])
+		b, errB := strconv.Atoi(args[2])
+		if errA != nil || errB != nil {
+			return either
+		}
+		equal = a == b
 	default:
 		return either
 	}
-	if equal {
+	if equal != (args[1] == "!=" || args[1] == "-ne") {
 		return succeeded
 	}
 	return failed
@@ -272,11 +273,11 @@ func compared(args []string) status {
 // started runs a program that was only started by another one: a word of the
 // shell means nothing there, except behind the shell's own.
 func (sh *shell) started(by string, argv []string, stdin string) status {
-	if !slices.Contains([]string{"command", "builtin", "exec", "time"}, path.Base(by)) {
+	if !slices.Contains([]string{"command", "builtin", "exec"}, by) {
 		sh = sh.sub()
 	}
 	st := sh.run(argv, stdin)
-	if path.Base(by) == "exec" && len(argv) > 0 {
+	if by == "exec" && len(argv) > 0 {
 		sh.leap = leapExit
 	}
 	return st

@@ -51,6 +51,41 @@ func TestPatterns(t *testing.T) {
 		{"negator", negator, []string{
 			"no ", "not ", "never ", "without ", "nor ", "neither ", "hardly ", "cannot ", "NOT ", "isn't ", "not a b ", "not it's ", "not half-way ",
 		}, []string{"piano ", "not a b c ", "not x"}},
+		{"negator of more than a word", negator, []string{"nothing ", "none ", "unlikely ", "free of ", "it can't "}, []string{"freedom of "}},
+		{"supposed", supposed, []string{
+			"whether ", "whether a b c ", "whether it's ", "whether half-way ", "if ", "IF ", "if it ", "if this ", "if that ", "if they ", "if anything ",
+			"if something ", "if there ", "if the ", "if a ", "if an ", "if any ", "if some ", "if is ", "if are ", "if was ", "if were ", "if do ", "if does ",
+			"if did ", "if would ", "if should ", "if could ", "if might ", "if change ", "if request ", "if your ", "if my ", "if it is the ",
+		}, []string{"serif ", "if boats ", "whether a b c d ", "if it x"}},
+		{"taken back", takenBack, []string{
+			"-free", "s: none", "**: none", "__: none", ": none", "= none", " - none", ": nothing", ": n/a", ": 0", ": *none", ": _none", ": NONE", "*_: none",
+			" with nothing", " with none", " is not needed", " are not needed", " was not needed", " were not needed", " isn't needed",
+			" is not required", " is not necessary", " is not applicable", " is not relevant", " is not wanted", " is not used",
+			" does not apply", " do not apply", " doesn't apply", " does not exist", " does not arise", " does not matter",
+		}, []string{"-freedom", " x: none", " x-free", ": nonesuch", ": 01", " with nothings", " is not neededx", " does not applying", " is needed"}},
+		{"declined", declined, []string{
+			"instead of ", "rather than ", "RATHER than ", "instead of a b ", "rather than it's ", "rather than half-way ",
+		}, []string{"xinstead of ", "instead of a b c ", "instead of x"}},
+		{"other conflict", otherConflict, []string{
+			"merge conflict", "git conflict", "rebase conflict", "version conflict", "dependency conflict", "naming conflict", "scheduling conflict",
+			"merge-conflict", "merge_conflict", "Merge conflicts",
+		}, []string{"submerge conflict", "price conflict", "merge of a conflict"}},
+		{"set aside", setAside, []string{
+			" is irrelevant", " are irrelevant", " was irrelevant", " were irrelevant", " seems irrelevant", " seem irrelevant", " is unrelated",
+			" is inapplicable", " is missing", ") is missing", "] is missing", `" is missing`, "' is missing", "* is missing", "_ is missing",
+			"` is missing", ", is missing", "**, is missing", " IS missing",
+			" is not relevant", " are not relevant", " was not relevant", " were not relevant", " isn't relevant", " is not related",
+			" is not applicable", " is not found", " is not there", " is not about this", " do not apply", " does not apply", " did not apply",
+			" doesn't apply", " does not exist", " does not matter", " does not really apply", " does not actually apply", " does not seem to apply",
+			" does not appear to apply",
+		}, []string{"x is missing", " is missingx", " is relevant", " is not aboard", " does apply"}},
+		{"not there", notThere, []string{
+			"no ", "NO ", "without any ", "no relevant ", "no applicable ", "no matching ", "no related ", "no such ", "not find ", "never find ",
+			"didn't find ", "cannot find ", "unable to find ", "not see ", "not locate ", "not find any ", "not find an ", "not find a ", "not find the ",
+			"not find relevant ", "not find applicable ", "not find matching ", "not find related ", "not find such ", "not find a relevant ",
+			"no (", `no "`, "no '", "no *", "no _", "no `",
+		}, []string{"piano ", "no x", "knot find ", "whatnever find ", "xcannot find ", "stunable to find ", "not found "}},
+		{"comment", comment, []string{"<!-- a -->", "<!-- a", "<!---->", "<!-- a\nb"}, []string{"<! a -->", "a -->"}},
 	} {
 		for _, s := range c.yes {
 			if !c.re.MatchString(s) {
@@ -173,6 +208,16 @@ func TestFolding(t *testing.T) {
 	} {
 		if got := fold(in); got != want {
 			t.Errorf("%+q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"a<!-- b -->c": "a\n\nc", "a<!-- b": "a\n\n", "a<!--b-->c<!--d-->e": "a\n\nc\n\ne", "a<!--b\nd-->c": "a\n\nc", "a<!-b": "a<!-b",
+	} {
+		if got := visible(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 }

@@ -34,12 +34,9 @@ var (
 // or between "superseded" and the name it belongs to: small words and the
 // suite's own words for a record. A comma ends it.
 func between(form harness.Citation) *regexp.Regexp {
-	words := []string{"the", "our", "an?", "old", "older", "earlier", "former", "previous", "original", "both"}
+	words := []string{"the", "our", "an?", "old", "older", "earlier", "former", "previous", "original", "both", regexp.QuoteMeta(form.Prefix) + "s?"}
 	for _, noun := range form.Nouns {
 		words = append(words, regexp.QuoteMeta(noun))
-	}
-	if form.Prefix != "" {
-		words = append(words, regexp.QuoteMeta(form.Prefix)+"s?")
 	}
 	return regexp.MustCompile(`(?i)^\s+((` + strings.Join(words, "|") + `)\s+){0,4}[(\["'` + "`" + `*]*$`)
 }

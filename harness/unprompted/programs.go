@@ -182,23 +182,20 @@ func operands(args []string) []string {
 // interpret reads `sh -c TEXT`, `sh FILE` and a script given on standard input.
 func (sh *shell) interpret(args []string, stdin string) {
 	files := skip(args, "-o", "-O")
-	options := args[:len(args)-len(files)]
-	if slices.ContainsFunc(options, func(a string) bool { return shortFlag(a, 'n') }) {
-		return // -n reads a script and runs none of it
+	has := func(letter rune) bool {
+		return slices.ContainsFunc(args[:len(args)-len(files)], func(a string) bool { return shortFlag(a, letter) })
 	}
-	for i, a := range args {
-		if strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "c") {
-			if i+1 < len(args) {
-				sh.sub().script(args[i+1])
-			}
-			return
+	switch {
+	case has('n'): // reads a script and runs none of it
+	case has('c'):
+		if len(files) > 0 {
+			sh.sub().script(files[0])
 		}
+	case len(files) == 0 || has('s'): // with -s the words are the script's own
+		sh.sub().script(stdin)
+	default:
+		sh.program(files[0])
 	}
-	if len(files) == 0 || slices.ContainsFunc(options, func(a string) bool { return shortFlag(a, 's') }) {
-		sh.sub().script(stdin) // with -s the words are the script's own
-		return
-	}
-	sh.program(files[0])
 }
 
 // shortFlag reports whether an argument is a group of one-letter options that

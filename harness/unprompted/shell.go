@@ -101,7 +101,7 @@ func (sh *shell) stmt(s *syntax.Stmt) status {
 	if *sh.steps++; s == nil || *sh.steps > maxSteps {
 		return either
 	}
-	if s.Background || s.Coprocess {
+	if s.Background {
 		sh = sh.sub()
 	}
 	for _, r := range s.Redirs {
@@ -109,7 +109,7 @@ func (sh *shell) stmt(s *syntax.Stmt) status {
 	}
 	st := sh.command(s)
 	switch {
-	case s.Background || s.Coprocess:
+	case s.Background:
 		return succeeded
 	case s.Negated:
 		return st.negated()

@@ -130,6 +130,10 @@ func (r *rewriter) wrap(n ast.Node, before, after string) {
 // node looks for the rules that begin at one node.
 func (r *rewriter) node(n ast.Node) {
 	switch n := n.(type) {
+	case *ast.FuncDecl:
+		r.ending(n.Type, n.Body)
+	case *ast.FuncLit:
+		r.ending(n.Type, n.Body)
 	case *ast.IfStmt:
 		r.condition(n.Cond)
 	case *ast.ForStmt:
@@ -286,6 +290,37 @@ func (r *rewriter) typeChoice(s *ast.TypeSwitchStmt) {
 			insertion{at: from, text: fmt.Sprintf(" if mutant(-1, %d, true) {", id), width: to - from},
 			insertion{at: to, text: "}", closing: true, width: to - from})
 	}
+}
+
+// ending lets a function that may have ended with a switch on a type end with a
+// return of nothing, for with its clauses emptied the switch may be left.
+func (r *rewriter) ending(f *ast.FuncType, body *ast.BlockStmt) {
+	if f.Results == nil || body == nil || len(body.List) == 0 {
+		return
+	}
+	if _, returns := body.List[len(body.List)-1].(*ast.ReturnStmt); returns || !choosesByType(body) {
+		return
+	}
+	var nothing []string
+	for _, result := range f.Results.List {
+		if len(result.Names) == 0 {
+			nothing = append(nothing, "*new("+r.source(result.Type)+")")
+		}
+	}
+	r.inserted = append(r.inserted, insertion{at: r.offset(body.Rbrace), text: "; return " + strings.Join(nothing, ", ") + "\n"})
+}
+
+// choosesByType reports whether a function's own statements hold a switch on a
+// type.
+func choosesByType(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		_, inner := n.(*ast.FuncLit)
+		_, is := n.(*ast.TypeSwitchStmt)
+		found = found || is
+		return !inner
+	})
+	return found
 }
 
 // call looks at boolean arguments, patterns, replacements and lists of words
