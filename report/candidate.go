@@ -152,3 +152,11 @@ func diff(before, after Texts) string {
 	}
 	return b.String()
 }
+
+func ids(s *loop.State) []string {
+	var out []string
+	for _, p := range s.Progress {
+		out = append(out, p.Candidate.ID)
+	}
+	return out
+}

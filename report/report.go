@@ -273,14 +273,6 @@ func invalidOf(s *loop.State) []Invalid {
 	return out
 }
 
-func ids(s *loop.State) []string {
-	var out []string
-	for _, p := range s.Progress {
-		out = append(out, p.Candidate.ID)
-	}
-	return out
-}
-
 // unequalInvalid is the difference in invalid shares, in points of 1, that is
 // worth a warning even where no test speaks.
 const unequalInvalid = 0.02
