@@ -102,7 +102,7 @@ func TestTheJudgeIsTestedBeforeTheFirstSession(t *testing.T) {
 func TestAJudgeThatFailsHaltsAndIsTestedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(7)
-	s, l := w.beginJudged(t)
+	_, l := w.beginJudged(t)
 	bad := goldTest()
 	bad.Attack.Right, bad.Wrong = 9, []int{21}
 	l.TestJudge = answering(bad, bad, goldTest())
@@ -111,7 +111,7 @@ func TestAJudgeThatFailsHaltsAndIsTestedAgain(t *testing.T) {
 		t.Fatalf("got %v, want a crash before the halt is recorded", err)
 	}
 	w.stopAt = 0
-	s = w.replay(t)
+	s := w.replay(t)
 	l.State = s
 	for range 2 {
 		if err := l.Run(t.Context()); err != nil || s.Halted == nil || !s.Halted.Lifts() || s.Sessions() != 0 {

@@ -17,7 +17,6 @@ type record struct {
 	number         int
 	prose          []string
 	lines          map[string]bool // of the whole text, without digits
-	link           bool
 }
 
 // records lists the records of a tree, lowest number first.

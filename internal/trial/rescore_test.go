@@ -31,10 +31,7 @@ func TestRescoreRepeatsEveryScore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.o.Judge = &judge{answers: []string{"NO"}}
-	var runs []direction
-	for _, d := range b.bothWays() {
-		runs = append(runs, d)
-	}
+	runs := b.bothWays()
 	for i, f := range []simmodel.Fault{simmodel.FaultOverloaded, simmodel.FaultTerminate, simmodel.FaultCrash} {
 		runs = append(runs, direction{spec: b.spec("R1", "sonnet", i+1, play{fault: f})})
 	}
