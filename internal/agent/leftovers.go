@@ -25,6 +25,9 @@ func Note(file, marker string) (release func() error, err error) {
 	return func() error { return errors.Join(os.Remove(file), lock.Close()) }, nil
 }
 
+// minMarker is the length from which a marker names one session only.
+const minMarker = 8
+
 // KillLeftovers ends what is still running of the sessions noted in files of
 // that name, one directory below dir, whose loopd is dead. It returns how many
 // processes it had to kill.
@@ -57,6 +60,10 @@ func killNoted(file string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("kill leftovers: %w", err)
 	}
-	n, err := Kill(strings.TrimSpace(string(marker)))
+	text := strings.TrimSpace(string(marker))
+	if len(text) < minMarker {
+		return 0, os.Remove(file) // a full disk cut the note short, and no session was started
+	}
+	n, err := Kill(text)
 	return n, errors.Join(err, os.Remove(file))
 }

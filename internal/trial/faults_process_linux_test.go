@@ -76,7 +76,7 @@ func startModes() []mode {
 			name: "a usage limit in plain text", rows: "B4", process: standin.FaultLimitText, want: harness.UsageLimit, look: lifts(0, 24*time.Hour),
 			never: only("this version says it in its last line"),
 		},
-		{name: "the first line never comes", rows: "A12", process: standin.FaultLateInit, real: &play{lay: sleepyHook}, want: harness.StartupHang, set: shortStart},
+		{name: "the first line never comes", rows: "A12", process: standin.FaultLateInit, want: harness.StartupHang, set: shortStart, never: only("it gives up a slow hook by itself, at a time of its own")},
 		{name: "no first line, but an end", process: standin.FaultNoInit, want: harness.NoInit, never: only("it prints its first line before it asks")},
 		{name: "another version", process: standin.FaultVersion, want: harness.VersionDrift, set: otherVersion},
 		{name: "somebody else's plugin", process: standin.FaultForeign, want: harness.ForeignPlugin, never: only("settings are off and one plugin is named")},
@@ -171,10 +171,6 @@ func lateHook(box *sandbox.Box) error {
 		}
 		return string(data)
 	})(box)
-}
-
-func sleepyHook(box *sandbox.Box) error {
-	return inPlugin("hooks/session-start", to("#!/bin/sh\nsleep 614\n"))(box)
 }
 
 // brokenConfig leaves a file the real CLI cannot start with.
