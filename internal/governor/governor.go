@@ -30,9 +30,9 @@ type Options struct {
 
 // The numbers of the breaker and of the way back.
 const (
-	failuresOpen   = 3               // failed sessions within failureWindow that hold everything
-	failureWindow  = 5 * time.Minute //
-	firstHold      = time.Minute     // doubled with every hold in a row
+	failuresOpen   = 3 // failed sessions within failureWindow that hold everything
+	failureWindow  = 5 * time.Minute
+	firstHold      = time.Minute // doubled with every hold in a row
 	longestHold    = 15 * time.Minute
 	shrinkEvery    = 30 * time.Second // several refusals of one moment shrink once
 	longestStagger = 10 * time.Second // wait before a session after a failed one
