@@ -95,7 +95,7 @@ func (v value) object() object {
 	if len(v) == 0 || v[0] != '{' {
 		return nil
 	}
-	out := make(object, 0, 16)
+	out := make(object, 0, 8)
 	for i := skipSpace(v, 1); v[i] != '}'; {
 		end := valueEnd(v, i)
 		key := v[i+1 : end-1]

@@ -84,12 +84,12 @@ func (s *session) askedNotCited(id string) []harness.Evidence {
 }
 
 // askedNotSaid points at questions that hold what the text should have said.
-func (s *session) askedNotSaid(patterns []string) []harness.Evidence {
+func (s *session) askedNotSaid(patterns []*regexp.Regexp) []harness.Evidence {
 	var out []harness.Evidence
 	for _, q := range s.asked {
-		i := slices.IndexFunc(patterns, func(p string) bool { _, ok := affirms(q.text, p, false); return ok })
+		i := slices.IndexFunc(patterns, func(p *regexp.Regexp) bool { _, ok := affirms(q.text, p, false); return ok })
 		if i >= 0 {
-			out = append(out, q.near(regexp.MustCompile(patterns[i]).FindString(q.text)))
+			out = append(out, q.near(patterns[i].FindString(q.text)))
 		}
 	}
 	return out

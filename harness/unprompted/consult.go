@@ -33,7 +33,7 @@ const (
 type act struct {
 	kind actKind
 	name string
-	call transcript.Call
+	call *transcript.Call
 }
 
 func (a act) evidence(prefix string) harness.Evidence {
@@ -45,15 +45,17 @@ func (a act) evidence(prefix string) harness.Evidence {
 }
 
 func (a act) matches(as harness.Assertion) bool {
-	glob := map[actKind]string{ranSkill: as.Skill, ranProgram: as.Command, touched: as.Touches}[a.kind]
-	if glob == "" {
-		return false
-	}
-	if a.kind == touched {
-		return harness.MatchPath(glob, a.name)
+	var glob string
+	switch a.kind {
+	case touched:
+		return as.Touches != "" && harness.MatchPath(as.Touches, a.name)
+	case ranSkill:
+		glob = as.Skill
+	case ranProgram:
+		glob = as.Command
 	}
 	ok, _ := path.Match(glob, a.name) // a bad pattern matches nothing
-	return ok
+	return ok && glob != ""
 }
 
 func (a act) matchesAny(as []harness.Assertion) bool {
@@ -106,8 +108,8 @@ func (s *session) noDetour() finding {
 // working directory of the main agent's shell outlives a call.
 func (s *session) observe() {
 	cwd := s.Project
-	for _, c := range s.calls {
-		start := cwd
+	for i := range s.calls {
+		c, start := &s.calls[i], cwd
 		if c.Subagent() {
 			start = s.Project
 		}
@@ -121,7 +123,7 @@ func (s *session) observe() {
 }
 
 // nearMisses says why a call that has to do with the records is no consult.
-func (s *session) nearMisses(c transcript.Call, acts []act) []harness.Evidence {
+func (s *session) nearMisses(c *transcript.Call, acts []act) []harness.Evidence {
 	var out []harness.Evidence
 	for _, a := range acts {
 		if !a.matchesAny(s.Checker.Consult) {
@@ -150,7 +152,7 @@ func (s *session) nearMisses(c transcript.Call, acts []act) []harness.Evidence {
 }
 
 // acts reads one tool call. It returns the shell's working directory after it.
-func (s *session) acts(c transcript.Call, cwd string) ([]act, string) {
+func (s *session) acts(c *transcript.Call, cwd string) ([]act, string) {
 	switch c.Name {
 	case "Skill", "SlashCommand":
 		return s.skillActs(c), cwd
@@ -178,7 +180,7 @@ func (s *session) acts(c transcript.Call, cwd string) ([]act, string) {
 
 // fileArguments lists the arguments of a file tool that say where it looks. A
 // search pattern is not among them.
-func fileArguments(c transcript.Call) []string {
+func fileArguments(c *transcript.Call) []string {
 	arg := func(name string) string { v, _ := c.Arg(name); return v }
 	switch c.Name {
 	case "Read", "Write", "Edit", "MultiEdit":
@@ -206,7 +208,7 @@ func joinGlob(dir, glob string) string {
 
 // skillActs names the skill of a call in its full form. The tool's key was
 // command in older CLIs; arguments are never looked at.
-func (s *session) skillActs(c transcript.Call) []act {
+func (s *session) skillActs(c *transcript.Call) []act {
 	name, ok := c.Arg("skill")
 	if !ok {
 		name, _ = c.Arg("command")

@@ -131,7 +131,7 @@ func TestArgumentsOfFileTools(t *testing.T) {
 		{"Grep", `{"path":"a","glob":"b","pattern":"c"}`, "a a/b"},
 		{"Agent", `{"path":"a"}`, ""},
 	} {
-		got := strings.Join(fileArguments(transcript.Call{Block: transcript.Block{Name: c.tool, Input: []byte(c.input)}}), " ")
+		got := strings.Join(fileArguments(&transcript.Call{Block: transcript.Block{Name: c.tool, Input: []byte(c.input)}}), " ")
 		if got != c.want {
 			t.Errorf("%s %s: got %q, want %q", c.tool, c.input, got, c.want)
 		}

@@ -132,23 +132,31 @@ func (s *session) says(patterns []string) finding {
 			reason = ReasonNoConflictFlagged
 		}
 	}
+	res := compiled(patterns)
 	for _, p := range s.said {
-		for _, pattern := range patterns {
-			if quote, ok := affirms(p.text, pattern, reason == ReasonNotSaid); ok {
+		for _, re := range res {
+			if quote, ok := affirms(p.text, re, reason == ReasonNotSaid); ok {
 				return finding{ok: true, evidence: []harness.Evidence{{Line: p.line, What: "says " + quote}}}
 			}
 		}
 	}
-	return finding{reason: reason, near: s.askedNotSaid(patterns)}
+	return finding{reason: reason, near: s.askedNotSaid(res)}
+}
+
+// compiled leaves out what is no pattern: it matches nothing.
+func compiled(patterns []string) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, p := range patterns {
+		if re, err := regexp.Compile(p); err == nil {
+			out = append(out, re)
+		}
+	}
+	return out
 }
 
 // affirms finds a match that the words around it let stand. An answer is also
 // taken back by naming what is done instead.
-func affirms(text, pattern string, answer bool) (string, bool) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return "", false
-	}
+func affirms(text string, re *regexp.Regexp, answer bool) (string, bool) {
 	for _, at := range re.FindAllStringIndex(text, -1) {
 		before, match := text[:at[0]], text[at[0]:at[1]]
 		if ends := sentenceEnd.FindAllStringIndex(before, -1); len(ends) > 0 {
@@ -165,12 +173,9 @@ func affirms(text, pattern string, answer bool) (string, bool) {
 }
 
 func (s *session) neverSays(patterns []string) finding {
+	res := compiled(patterns)
 	for _, p := range s.said {
-		for _, pattern := range patterns {
-			re, err := regexp.Compile(pattern)
-			if err != nil {
-				continue
-			}
+		for _, re := range res {
 			if at := re.FindString(p.text); at != "" {
 				return finding{reason: ReasonSaidForbidden, evidence: []harness.Evidence{{Line: p.line, What: "says " + short(at)}}}
 			}

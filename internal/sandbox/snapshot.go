@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ type limits struct {
 // bits and no bytes; they are not opened. Anything called .git is left out.
 // Passing a cap is a *LimitError. Call it when no process of the session lives.
 func (b *Box) Snapshot(ctx context.Context) (harness.Tree, error) {
-	tree, err := snapshot(ctx, b.work, projectLimits())
+	tree, err := snapshot(ctx, b.work, projectLimits(), "")
 	if err != nil {
 		return nil, fmt.Errorf("snapshot sandbox: %w", err)
 	}
@@ -55,11 +56,12 @@ func (b *Box) Snapshot(ctx context.Context) (harness.Tree, error) {
 
 type walk struct {
 	left, max limits
+	except    string // a path not read
 	tree      harness.Tree
 }
 
-func snapshot(ctx context.Context, root *os.Root, max limits) (harness.Tree, error) {
-	w := walk{left: max, max: max, tree: make(harness.Tree)}
+func snapshot(ctx context.Context, root *os.Root, max limits, except string) (harness.Tree, error) {
+	w := walk{left: max, max: max, except: except, tree: make(harness.Tree)}
 	err := w.dir(ctx, root, ".", 0)
 	return w.tree, err
 }
@@ -94,7 +96,7 @@ func (w *walk) entry(ctx context.Context, dir *os.Root, name string, e fs.DirEnt
 	if w.left.entries--; w.left.entries < 0 {
 		return &LimitError{LimitEntries, w.max.entries, name}
 	}
-	if e.Name() == ".git" {
+	if e.Name() == ".git" || name == w.except {
 		return nil
 	}
 	info, err := dir.Lstat(e.Name())
@@ -141,14 +143,15 @@ func (w *walk) file(dir *os.Root, name string, info fs.FileInfo) error {
 	if info.Size() > w.left.bytes {
 		return &LimitError{LimitBytes, w.max.bytes, name}
 	}
-	data, err := io.ReadAll(io.LimitReader(f, w.left.bytes+1))
-	if err != nil {
+	var data bytes.Buffer
+	data.Grow(int(info.Size()) + bytes.MinRead)
+	if _, err := data.ReadFrom(io.LimitReader(f, w.left.bytes+1)); err != nil {
 		return err
 	}
-	if w.left.bytes -= int64(len(data)); w.left.bytes < 0 {
+	if w.left.bytes -= int64(data.Len()); w.left.bytes < 0 {
 		return &LimitError{LimitBytes, w.max.bytes, name}
 	}
-	w.tree[name] = harness.File{Mode: info.Mode(), Data: data}
+	w.tree[name] = harness.File{Mode: info.Mode(), Data: data.Bytes()}
 	return nil
 }
 
@@ -164,14 +167,14 @@ func readable(dir *os.Root, info fs.FileInfo, need fs.FileMode) error {
 
 // ReadProject reads any directory the way Snapshot reads a box: without
 // following links, opening pipes or looking into .git, and within the same
-// limits.
-func ReadProject(ctx context.Context, dir string) (harness.Tree, error) {
+// limits. What lies at the path except, if any, is left out.
+func ReadProject(ctx context.Context, dir, except string) (harness.Tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read project: %w", err)
 	}
 	defer root.Close()
-	tree, err := snapshot(ctx, root, projectLimits())
+	tree, err := snapshot(ctx, root, projectLimits(), except)
 	if err != nil {
 		return nil, fmt.Errorf("read project %s: %w", dir, err)
 	}

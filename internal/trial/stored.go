@@ -31,14 +31,13 @@ func ReadStored(ctx context.Context, dir string, start harness.Tree) (Stored, er
 		return Stored{}, fmt.Errorf("read run: %w", err)
 	}
 	defer f.Close()
-	t, err := transcript.Parse(bufio.NewReaderSize(f, 1<<20), transcript.Limits{})
+	t, err := transcript.Parse(bufio.NewReaderSize(f, 64<<10), transcript.Limits{})
 	if err != nil {
 		return Stored{}, fmt.Errorf("read run %s: %w", dir, err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, ChangesFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		end, err := sandbox.ReadProject(ctx, dir)
-		delete(end, TranscriptFile)
+		end, err := sandbox.ReadProject(ctx, dir, TranscriptFile)
 		return Stored{t, end}, err
 	}
 	if err != nil {
