@@ -76,7 +76,7 @@ func startModes() []mode {
 			name: "a usage limit in plain text", rows: "B4", process: standin.FaultLimitText, want: harness.UsageLimit, look: lifts(0, 24*time.Hour),
 			never: only("this version says it in its last line"),
 		},
-		{name: "the first line never comes", rows: "A12", process: standin.FaultLateInit, want: harness.StartupHang, set: shortStart, never: only("it gives up a slow hook by itself, at a time of its own")},
+		{name: "the first line never comes", rows: "A12", process: standin.FaultLateInit, real: &play{lay: sleepyHook}, want: harness.StartupHang, set: shortStart},
 		{name: "no first line, but an end", process: standin.FaultNoInit, want: harness.NoInit, never: only("it prints its first line before it asks")},
 		{name: "another version", process: standin.FaultVersion, want: harness.VersionDrift, set: otherVersion},
 		{name: "somebody else's plugin", process: standin.FaultForeign, want: harness.ForeignPlugin, never: only("settings are off and one plugin is named")},
@@ -97,7 +97,7 @@ func hookModes() []mode {
 		damaged("plugin missing", func(box *sandbox.Box) error { return os.RemoveAll(box.Plugin) }, harness.PluginNotLoaded),
 		damaged("two hooks", inPlugin(hooks, twiceEach), harness.ForeignHook),
 		damaged("hook fails", inPlugin(hook, to("#!/bin/sh\nexit 1\n")), harness.HookNotDelivered),
-		damaged("hook too slow", both(slow, inPlugin(hooks, impatient)), harness.HookNotDelivered),
+		damaged("hook too slow", both(slow, inPlugin(hooks, waits(1))), harness.HookNotDelivered),
 		damaged("hook prints flat JSON", inPlugin(hook, to(flat)), harness.HookNotDelivered),
 		damaged("hook names another event", inPlugin(hook, swap("SessionStart", "SessionEnd")), harness.HookNotDelivered),
 		damaged("note of 10,001 characters", inPlugin(note, func(text string) string { return text + strings.Repeat("n", 10_001-len([]rune(text))) }), harness.HookTruncated),
@@ -146,13 +146,16 @@ func twiceEach(text string) string {
 	return changeCommands(text, func(list []any) []any { return append(list, map[string]any{"type": "command", "command": "echo more"}) })
 }
 
-func impatient(text string) string {
-	return changeCommands(text, func(list []any) []any {
-		for _, h := range list {
-			h.(map[string]any)["timeout"] = 1
-		}
-		return list
-	})
+// waits sets the seconds that the CLI itself gives a hook.
+func waits(seconds int) func(string) string {
+	return func(text string) string {
+		return changeCommands(text, func(list []any) []any {
+			for _, h := range list {
+				h.(map[string]any)["timeout"] = seconds
+			}
+			return list
+		})
+	}
 }
 
 // lateHook has the session run a program at its end that does not end.
@@ -171,6 +174,11 @@ func lateHook(box *sandbox.Box) error {
 		}
 		return string(data)
 	})(box)
+}
+
+// sleepyHook sleeps for longer than the start clock, and the CLI waits for it.
+func sleepyHook(box *sandbox.Box) error {
+	return both(inPlugin("hooks/session-start", to("#!/bin/sh\nsleep 614\n")), inPlugin("hooks/hooks.json", waits(600)))(box)
 }
 
 // brokenConfig leaves a file the real CLI cannot start with.
