@@ -266,6 +266,7 @@ func TestLimitsAreRead(t *testing.T) {
 		},
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","utilization":0.2}}`:                                                             {Line: 1, Status: "allowed"},
 		`{"type":"rate_limit_event","rate_limit_info":{"rateLimitType":"five_hour","utilization":0.2,"unifiedWindows":{"seven_day":{"utilization":0.3}}}}`: {Line: 1, Window: "five_hour", Windows: []LimitWindow{{"seven_day", .3, 0}}},
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","rateLimitType":"five_hour"}}`:                                                   {Line: 1, Status: "allowed", Window: "five_hour"},
 		`{"type":"rate_limit_event","rate_limit_info":"soon"}`:                                                                                             {Line: 1},
 	} {
 		tr := parse(t, line)

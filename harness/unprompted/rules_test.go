@@ -180,6 +180,7 @@ func TestActMatches(t *testing.T) {
 		{act{kind: touched, name: "a/b"}, harness.Assertion{Touches: "**"}, true},
 		{act{kind: ranProgram, name: ""}, harness.Assertion{Skill: "a"}, false},
 		{act{kind: ranProgram, name: "a"}, harness.Assertion{Command: "[a"}, false},
+		{act{kind: touched, name: ""}, harness.Assertion{Skill: "a"}, false},
 	} {
 		if got := c.act.matches(c.as); got != c.want {
 			t.Errorf("%+v %+v: got %v, want %v", c.act, c.as, got, c.want)

@@ -218,10 +218,13 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 	body, ok := readRequest(w, r, tap)
 	// The API has the request while it is looked at.
 	var look sync.WaitGroup
-	var exposed bool
-	if ok && isMessages(r) {
-		betas := r.Header.Get("anthropic-beta")
-		look.Go(func() { exposed = tap.inspect(body, betas) })
+	a := &answer{tap: tap, looked: look.Wait}
+	if ok {
+		betas, shows := r.Header.Get("anthropic-beta"), isMessages(r)
+		look.Go(func() {
+			a.asked = askedModel(body)
+			a.exposed = shows && tap.inspect(body, betas)
+		})
 	}
 	defer look.Wait()
 	if why := tap.broke(r); ok && why != "" {
@@ -234,7 +237,6 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-		a := &answer{tap: tap, asked: askedModel(body), exposed: func() bool { look.Wait(); return exposed }}
 		g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
 		a.arrived()
 	}

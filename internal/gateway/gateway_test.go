@@ -444,7 +444,7 @@ func TestEventReaderLetsLongEventsGo(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) {})
 	tap := g.Open(Session{})
-	e := &eventReader{answer: &answer{tap: tap, exposed: func() bool { return false }}}
+	e := &eventReader{answer: &answer{tap: tap, looked: func() {}}}
 	e.feed([]byte("data: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_long\",\"x\":\""))
 	for range maxEvent>>20 + 1 {
 		e.feed(bytes.Repeat([]byte("x"), 1<<20))
@@ -465,7 +465,7 @@ func FuzzEventReader(f *testing.F) {
 	f.Add([]byte("data:\r\n\r\n: x\n\ndata: {\n\n"), 1)
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
 		whole, pieces := newTap(nil, Session{}), newTap(nil, Session{})
-		a, b := &eventReader{answer: &answer{tap: whole, exposed: func() bool { return false }}}, &eventReader{answer: &answer{tap: pieces, exposed: func() bool { return false }}}
+		a, b := &eventReader{answer: &answer{tap: whole, looked: func() {}}}, &eventReader{answer: &answer{tap: pieces, looked: func() {}}}
 		a.feed(data)
 		a.end()
 		for size := max(1, cut&63); len(data) > 0; data = data[min(size, len(data)):] {
@@ -484,7 +484,7 @@ func BenchmarkEventReader(b *testing.B) {
 	b.ReportAllocs()
 	tap := newTap(nil, Session{})
 	for b.Loop() {
-		e := &eventReader{answer: &answer{tap: tap, exposed: func() bool { return false }}}
+		e := &eventReader{answer: &answer{tap: tap, looked: func() {}}}
 		e.feed(text)
 		e.end()
 	}

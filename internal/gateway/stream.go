@@ -55,11 +55,12 @@ func (u usage) tokens() harness.Usage {
 // answer is one of the API's on its way to the session.
 type answer struct {
 	tap     *Tap
-	asked   string      // the model the request asked for
-	exposed func() bool // the request it answers held the wording, once it has been looked at
-	names   served      // all that it named
-	ended   bool        // its message came to its end
-	usage   usage       // of its message, as counted last
+	looked  func() // waits until the request it answers has been looked at, for the next two
+	asked   string // the model the request asked for
+	exposed bool   // the request held the wording
+	names   served // all that it named
+	ended   bool   // its message came to its end
+	usage   usage  // of its message, as counted last
 }
 
 // begin puts a reader between the API's answer and the session.
@@ -83,7 +84,8 @@ func (a *answer) begin(resp *http.Response) error {
 
 // saw writes down what a part named.
 func (a *answer) saw(s served) {
-	a.tap.saw(s, a.asked, a.exposed())
+	a.looked()
+	a.tap.saw(s, a.asked, a.exposed)
 	if s.message != "" {
 		a.names.message, a.names.model = s.message, s.model
 	}

@@ -24,11 +24,10 @@ import (
 
 // What loopd may cost.
 const (
-	mostOwn      = 45 * time.Millisecond // processor time a trial
-	mostShare    = .05                   // of the bare session's
-	leastPace    = .9                    // of a bare loop's, four side by side
-	mostDelay    = 2 * time.Millisecond  // of the first byte by the gateway
-	mostResident = 100                   // MB, four side by side with 5 MB each
+	mostShare    = .05                  // of the bare session's processor time
+	leastPace    = .9                   // of a bare loop's, four side by side
+	mostDelay    = 2 * time.Millisecond // of the first byte by the gateway
+	mostResident = 100                  // MB, four side by side with 5 MB each
 )
 
 // fullCost says whether to measure for the table: often enough for medians, and
@@ -76,9 +75,11 @@ func TestWhatATrialCosts(t *testing.T) {
 	table(t, "agent", c.o.Agent.Version+map[bool]string{true: "", false: ", stand-in"}[c.real], "")
 	table(t, "processor time of a bare session", ms(bare.sessions), "")
 	table(t, "processor time of the same session within walls", ms(walled.sessions), "")
-	table(t, "loopd's own processor time for it", ms(walled.own), "at most "+ms(mostOwn))
+	table(t, "loopd's own processor time for it", ms(walled.own), "")
 	table(t, "in parts of the bare session", fmt.Sprintf("%.1f %%", 100*share), "at most 5 %, of the real CLI")
-	if fullCost() && (walled.own > mostOwn || c.real && share > mostShare) {
+	// 45 ms are 5 % of such a session where it takes .9 s.
+	table(t, "where a bare session takes .9 s of the processor", ms(time.Duration(share*.9*float64(time.Second))), "at most 45.0 ms, of the real CLI")
+	if fullCost() && c.real && share > mostShare {
 		t.Error("loopd costs too much")
 	}
 	c.sideBySide()
