@@ -81,7 +81,7 @@ mutate-full: ## switch off every rule of the harness in turn and want a test to 
 bench-trial: setup ## what loopd itself costs beside the sessions it runs: a table (about 5 minutes)
 	@echo "== measure trials beside bare sessions"
 	@LOOPD_COST=full LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
-		go test -count=1 -timeout 30m -v -run 'TestWhatATrialCosts|TestTheGatewayAddsLittle|TestFourSideBySideStaySmall' ./internal/trial
+		go test -count=1 -timeout 30m -v -run 'TestWhatATrialCosts|TestTheGatewayAddsLittle|TestFourSideBySideStaySmall|TestStartUp' -bench '^BenchmarkScore$$' ./internal/trial ./cmd/loopd
 
 memory-full: ## read streams of 1 GB with one line of 100 MB (about 20 s)
 	@LOOPD_FULL=1 go test -count=1 -v -run TestMemoryOfAnEndlessStream ./harness/transcript
