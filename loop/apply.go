@@ -57,6 +57,7 @@ func (s *State) apply(e Event) error {
 		}
 		s.Paused, s.Halted = nil, nil
 		s.lifted++
+		s.silent = 0
 	case Halted:
 		s.Halted, s.stop = &p, nil
 	case JudgeTested:
@@ -211,8 +212,12 @@ func (s *State) applyRecorded(p Recorded) error {
 	}
 	s.countAttempt(t)
 	fate := t.Class.Fate()
-	if g := gravity(t.Class); g > 0 && (s.stop == nil || g > gravity(s.stop.Class)) {
-		s.stop = &t
+	s.weigh(t)
+	if s.silence(t) {
+		s.weigh(harness.Trial{
+			ID: t.ID, Class: harness.Auth,
+			Why: fmt.Sprintf("%d sessions in a row printed nothing, as an agent does that nobody is logged in to", s.silent),
+		})
 	}
 	if s.impossible(t) {
 		s.leaked = &t
@@ -228,6 +233,28 @@ func (s *State) applyRecorded(p Recorded) error {
 		s.Contest.Sessions++
 	}
 	return nil
+}
+
+// weigh keeps the gravest trial that stops the campaign.
+func (s *State) weigh(t harness.Trial) {
+	if g := gravity(t.Class); g > 0 && (s.stop == nil || g > gravity(s.stop.Class)) {
+		s.stop = &t
+	}
+}
+
+// silentAtMost is how many sessions in a row may print nothing, as an agent
+// does that has lost its login and does not say so.
+const silentAtMost = 4
+
+// silence counts the sessions in a row that printed nothing, and says whether
+// that is one too many for chance.
+func (s *State) silence(t harness.Trial) bool {
+	if t.Class != harness.NoOutput {
+		s.silent = 0
+		return false
+	}
+	s.silent++
+	return s.silent > silentAtMost
 }
 
 func (s *State) countAttempt(t harness.Trial) {

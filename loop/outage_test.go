@@ -90,3 +90,36 @@ func TestWhatComesFromOutsideCountsForNoArm(t *testing.T) {
 		}
 	}
 }
+
+// TestSilenceHalts: an agent that prints nothing is one that nobody is logged
+// in to; one session that speaks breaks the row, and so does a resume.
+func TestSilenceHalts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3)
+	s := w.begin(t, 800, candidate(w, "c001", lifted(.5)))
+	n, silentUpTo := 0, 4
+	w.class = func(harness.Spec) harness.Class {
+		if n++; n <= silentUpTo || n > 5 && n <= 10 {
+			return harness.NoOutput
+		}
+		return harness.Valid
+	}
+	l := w.loop(s)
+	l.Parallel = 1
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.Halted == nil || s.Halted.Class != harness.Auth || !s.Halted.Lifts() || !strings.Contains(s.Halted.Reason, "5 sessions in a row printed nothing") {
+		t.Fatalf("halted %+v", s.Halted)
+	}
+	if n != 10 || len(s.Trials) != 10 {
+		t.Errorf("%d sessions run, %d recorded, want 10", n, len(s.Trials))
+	}
+	silentUpTo, n = 0, 10 // logged in again
+	if err := l.record(t.Context(), Resumed{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Run(t.Context()); err != nil || s.Halted != nil {
+		t.Fatalf("after the resume: %v, halted %+v", err, s.Halted)
+	}
+}

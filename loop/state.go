@@ -46,6 +46,7 @@ type State struct {
 	extra      int  // sessions added to the budget for the gate
 	transfered bool // the reserve scenarios have been run
 	lifted     int  // pauses lifted
+	silent     int  // sessions in a row that printed nothing
 	open       bool // the last round is not closed yet
 	topUpDue   bool
 	stop       *harness.Trial // the trial whose class stops the campaign
