@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"loopd/harness"
 )
@@ -197,5 +198,30 @@ func TestAuditFindsAForgedTestOfTheJudge(t *testing.T) {
 		if a, err := audit(t, events); err == nil && len(a.Wrong) == 0 {
 			t.Errorf("%s was not found", name)
 		}
+	}
+}
+
+// A limit that keeps the judge from answering pauses, and the judge is tested
+// when it has lifted.
+func TestALimitedJudgePauses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(7)
+	s, l := w.beginJudged(t)
+	until := l.Now().Add(time.Hour)
+	l.TestJudge = func(context.Context) (harness.JudgeTest, error) {
+		return harness.JudgeTest{}, &HoldError{Paused{Reason: "rate_limit", Class: harness.RateLimit, Until: until}}
+	}
+	if err := l.Run(t.Context()); err != nil || s.Paused == nil || !s.Paused.Lifts() || !s.Paused.Until.Equal(until) || s.JudgeTest != nil {
+		t.Fatalf("got %v, paused %+v, test %+v, want a pause until %v", err, s.Paused, s.JudgeTest, until)
+	}
+	l.TestJudge = answering(goldTest())
+	if err := l.record(t.Context(), Resumed{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Run(t.Context()); err != nil || s.Ended == nil {
+		t.Fatalf("got %v, want the campaign to go on", err)
+	}
+	if a, err := audit(t, w.events); err != nil || len(a.Wrong) > 0 {
+		t.Errorf("audit: got %v, %v", a.Wrong, err)
 	}
 }

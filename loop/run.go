@@ -148,6 +148,9 @@ func (l *Loop) testJudge(ctx context.Context) error {
 		return errors.New("test the judge: nobody asks it")
 	}
 	t, err := l.TestJudge(ctx)
+	if hold, ok := errors.AsType[*HoldError](err); ok {
+		return l.record(ctx, hold.Paused)
+	}
 	if err != nil {
 		return fmt.Errorf("test the judge: %w", err)
 	}

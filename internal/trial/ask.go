@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -66,6 +67,9 @@ func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Ques
 		return nil, j, ctx.Err() // nobody's answer was waited for
 	case err != nil:
 		out.Why = err.Error()
+		if l, ok := errors.AsType[*LimitedError](err); ok {
+			out.Limited = &l.Until
+		}
 	case first != second:
 		out.Why = "asked twice, the judge said both YES and NO"
 	default:
@@ -86,6 +90,9 @@ func (j *judged) answer(ctx context.Context, judge Judge, q unprompted.Question)
 		}
 		if ctx.Err() != nil {
 			return false, err
+		}
+		if _, ok := errors.AsType[*LimitedError](err); ok {
+			break
 		}
 	}
 	j.Answers = append(j.Answers, harness.AnswerError)

@@ -2,11 +2,13 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
 	"loopd/harness"
 	"loopd/harness/unprompted"
+	"loopd/loop"
 )
 
 // CommandName names the judge that is a command: "command" and the sha256 of
@@ -15,17 +17,26 @@ func CommandName(command string) string { return "command " + hexDigest([]byte(c
 
 // TestJudge asks the judge every item of the suite's gold set once, parallel
 // items at a time, the way it is asked in a trial. name says which judge it is.
-// The error is that of a test called off; a judge without an answer is none.
+// The error is that of a test called off, a *loop.HoldError where a limit of the
+// account kept the judge from answering; a judge without an answer is none.
 func TestJudge(ctx context.Context, s harness.Suite, judge Judge, name string, parallel int) (harness.JudgeTest, error) {
+	asking, callOff := context.WithCancelCause(ctx)
+	defer callOff(nil)
 	said := make([]judged, len(s.Gold))
 	items := make(chan int)
 	var workers sync.WaitGroup
 	for range max(parallel, 1) {
 		workers.Go(func() {
 			for i := range items {
+				if asking.Err() != nil {
+					continue
+				}
 				sc, _ := s.Scenario(s.Gold[i].Scenario)
-				// What went wrong is in the answers.
-				_, _ = said[i].answer(ctx, judge, unprompted.Question{Text: sc.Judge, Message: s.Gold[i].Message})
+				// What else goes wrong is in the answers.
+				_, err := said[i].answer(asking, judge, unprompted.Question{Text: sc.Judge, Message: s.Gold[i].Message})
+				if l, ok := errors.AsType[*LimitedError](err); ok {
+					callOff(&loop.HoldError{Paused: loop.Paused{Reason: string(harness.RateLimit) + ": the judge: " + l.Error(), Class: harness.RateLimit, Until: l.Until}})
+				}
 			}
 		})
 	}
@@ -34,8 +45,8 @@ func TestJudge(ctx context.Context, s harness.Suite, judge Judge, name string, p
 	}
 	close(items)
 	workers.Wait()
-	if err := ctx.Err(); err != nil {
-		return harness.JudgeTest{}, err
+	if asking.Err() != nil {
+		return harness.JudgeTest{}, context.Cause(asking)
 	}
 	return tested(s, name, said), nil
 }

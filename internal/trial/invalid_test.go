@@ -3,6 +3,7 @@ package trial_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,6 +158,9 @@ func TestDriftVoidsATrial(t *testing.T) {
 	})
 }
 
+// limitEnds is when the limit of a judge that is "limited" is over.
+var limitEnds = time.Date(2026, 3, 1, 3, 50, 0, 0, time.UTC)
+
 // judge answers with the next of its answers, the last one for ever.
 type judge struct {
 	answers []string
@@ -180,6 +184,8 @@ func (j *judge) Judge(ctx context.Context, q unprompted.Question) (trial.Reply, 
 		return trial.Reply{Yes: answer == "YES", Rubric: j.rubric, Text: answer}, nil
 	case "late":
 		return trial.Reply{Rubric: j.rubric}, context.DeadlineExceeded
+	case "limited":
+		return trial.Reply{Rubric: j.rubric, Text: answer}, fmt.Errorf("ask judge: %w", &trial.LimitedError{Until: limitEnds, Err: errors.New("status 429")})
 	case "stopped":
 		j.stop()
 		return trial.Reply{}, ctx.Err()
@@ -203,6 +209,7 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 		"garbage":          {[]string{"perhaps"}, harness.JudgeError, harness.Invalid, 3, "error"},
 		"late":             {[]string{"late"}, harness.JudgeError, harness.Invalid, 3, "error"},
 		"late, then yes":   {[]string{"late", "perhaps", "YES"}, harness.Valid, harness.Pass, 4, "YES YES"},
+		"limited":          {[]string{"limited"}, harness.RateLimit, harness.Invalid, 1, "error"},
 		"called off":       {[]string{"stopped"}, harness.Cancelled, harness.Invalid, 1, ""},
 		"too late to say":  {[]string{"late", "perhaps", "late", "YES"}, harness.JudgeError, harness.Invalid, 3, "error"},
 		"yes, then nobody": {[]string{"YES", "late"}, harness.JudgeError, harness.Invalid, 4, "YES error"},
@@ -226,6 +233,9 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 				b.wantInvalid(got, c.class)
 			} else if got.Result.JudgedBy != "judge" {
 				t.Errorf("judged by %q", got.Result.JudgedBy)
+			}
+			if limited := c.class == harness.RateLimit; limited && !got.Lifts.Equal(limitEnds) {
+				t.Errorf("lifts %v, want %v", got.Lifts, limitEnds)
 			}
 			if j.asked[0].Message != proposal || strings.Contains(j.asked[0].Text, proposal) {
 				t.Errorf("asked %+v", j.asked[0])

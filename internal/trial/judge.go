@@ -19,6 +19,7 @@ import (
 	"loopd/harness/unprompted"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
+	"loopd/internal/governor"
 	"loopd/internal/sandbox"
 )
 
@@ -146,6 +147,7 @@ func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, e
 	}
 	tap := o.Gateway.Open(gateway.Session{})
 	defer tap.Close()
+	defer func() { err = limited(ctx, tap.Report(), err) }()
 	out := &answerWriter{}
 	exit, err := j.run(ctx, box, tap, out, rubric.file, JudgePrompt("", q))
 	r.Rubric, r.Text = rubric.digest, out.text()
@@ -161,6 +163,29 @@ func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, e
 	}
 	r.Yes, err = readAnswer(r.Text)
 	return r, err
+}
+
+// LimitedError says that a limit of the account kept the judge from answering.
+// Asking again soon is no use.
+type LimitedError struct {
+	Until time.Time // when the limit is over, zero where nobody said
+	Err   error     // what came instead of an answer
+}
+
+// Error says what came instead of an answer.
+func (e *LimitedError) Error() string { return "a limit of the account: " + e.Err.Error() }
+
+// Unwrap returns what came instead of an answer.
+func (e *LimitedError) Unwrap() error { return e.Err }
+
+// limited names the limit in an error of a judge whose last request was refused
+// for one.
+func limited(ctx context.Context, seen gateway.Report, err error) error {
+	if err == nil || ctx.Err() != nil || seen.Limited == nil {
+		return err
+	}
+	until, _ := governor.Lifts(seen.Limited, time.Now())
+	return &LimitedError{until, err}
 }
 
 // run starts the CLI in the box's empty directory, which stands for the

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -174,6 +175,7 @@ func TestACommandThatIsCalledOff(t *testing.T) {
 type oneAnswer struct {
 	text   string
 	status int
+	until  time.Time // the reset that refusals name
 
 	mu     sync.Mutex
 	bodies [][]byte
@@ -191,6 +193,10 @@ func (a *oneAnswer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Unlock()
 	if a.status != 0 {
 		w.Header().Set("Content-Type", "application/json")
+		if !a.until.IsZero() {
+			w.Header().Set("Anthropic-Ratelimit-Unified-Status", "rejected")
+			w.Header().Set("Anthropic-Ratelimit-Unified-Reset", strconv.FormatInt(a.until.Unix(), 10))
+		}
 		w.WriteHeader(a.status)
 		fmt.Fprint(w, `{"type":"error","error":{"type":"overloaded_error","message":"it does not work"}}`)
 		return
@@ -300,6 +306,18 @@ func wantJudgeRequest(t *testing.T, api *oneAnswer, rubric string) {
 	}
 	if !strings.Contains(user, question().Text) || len(r.Tools) > 0 || r.Model != "claude-haiku-5-5" {
 		t.Errorf("question missing, %d tools, or model %s", len(r.Tools), r.Model)
+	}
+}
+
+// TestTheCLIJudgeNamesALimit: what the service refuses for a limit is told apart
+// from a judge that does not answer, with the time it gave.
+func TestTheCLIJudgeNamesALimit(t *testing.T) {
+	t.Parallel()
+	until := time.Now().Add(time.Hour).Truncate(time.Second)
+	j, _ := cliJudge(t, &oneAnswer{status: http.StatusTooManyRequests, until: until}, realAgent(t), rungWalls(t, sandbox.RungNone, nobody()))
+	_, err := j.Judge(t.Context(), question())
+	if l, ok := errors.AsType[*trial.LimitedError](err); !ok || !l.Until.Equal(until) {
+		t.Errorf("got %v, want a limit until %v", err, until)
 	}
 }
 

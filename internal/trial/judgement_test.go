@@ -3,6 +3,7 @@ package trial_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,6 +136,19 @@ func TestGoldSetFindsBadJudges(t *testing.T) {
 				t.Errorf("got %+v: %d missed", test, missed)
 			}
 		})
+	}
+}
+
+// A limit of the account says nothing of the judge: the test is held back, and
+// the items after it are not asked.
+func TestATestOfALimitedJudgeIsHeldBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	j := &judge{answers: []string{"YES", "limited"}}
+	_, err := trial.TestJudge(t.Context(), b.o.Suite, j, "model", 1)
+	hold, ok := errors.AsType[*loop.HoldError](err)
+	if !ok || hold.Paused.Class != harness.RateLimit || !hold.Paused.Until.Equal(limitEnds) || len(j.asked) != 2 {
+		t.Errorf("got %v after %d questions, want a hold until %v after 2", err, len(j.asked), limitEnds)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"loopd/harness"
 	"loopd/harness/transcript"
@@ -40,6 +41,9 @@ type Judged struct {
 	Question string `json:"question"`
 	Yes      *bool  `json:"yes"`
 	Why      string `json:"why,omitempty"`
+	// Limited is set where a limit of the account kept the judge from answering:
+	// until when, the zero time where nobody said.
+	Limited *time.Time `json:"limited,omitempty"`
 }
 
 func questionDigest(rubric string, q unprompted.Question) string {

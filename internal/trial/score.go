@@ -72,10 +72,14 @@ func weigh(sealed *harness.Runs, tr *transcript.Transcript, k Kept, t *harness.T
 }
 
 // settle evaluates with what came of asking the judge; where that is no answer,
-// the trial is no evidence.
+// the trial is no evidence. A limit of the account is no fault of the judge: it
+// pauses the campaign and is charged to no slot.
 func settle(in unprompted.Input, j Judged, t *harness.Trial) unprompted.Evaluation {
 	if j.Yes == nil {
 		t.Class, t.Why = harness.JudgeError, j.Why
+		if j.Limited != nil {
+			t.Class, t.Lifts = harness.RateLimit, *j.Limited
+		}
 		return unprompted.Evaluation{}
 	}
 	in.Answer = j.Yes
