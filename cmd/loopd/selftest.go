@@ -38,7 +38,8 @@ const fewestAttempts = 60
 // scenario; Passed are the attempts that got through, or all with --all.
 type selftestResult struct {
 	Scenarios   int                    `json:"scenarios"`
-	Cases       []rehearsal.SelfCase   `json:"cases"`
+	Cases       int                    `json:"cases"` // fabricated runs, each in Runs
+	Runs        []rehearsal.SelfCase   `json:"runs"`
 	Wrong       int                    `json:"wrong"`
 	NotRun      []harness.Unrun        `json:"not_run"`
 	Exploits    int                    `json:"exploits"`
@@ -82,7 +83,7 @@ func runSelftest(ctx context.Context, e env, asJSON, all bool) error {
 
 func selftestOf(r rehearsal.SelfReport, all bool) selftestResult {
 	out := selftestResult{
-		Cases: r.Cases, Exploits: r.Kinds, Attempts: len(r.Attempts), Killed: r.Killed(), Skipped: r.Skipped, Listed: []rehearsal.AttackCase{},
+		Cases: len(r.Cases), Runs: r.Cases, Exploits: r.Kinds, Attempts: len(r.Attempts), Killed: r.Killed(), Skipped: r.Skipped, Listed: []rehearsal.AttackCase{},
 	}
 	out.FalsePasses = out.Attempts - out.Killed
 	if out.Attempts > 0 {
@@ -106,7 +107,7 @@ func selftestOf(r rehearsal.SelfReport, all bool) selftestResult {
 func (r selftestResult) verdict() error {
 	switch {
 	case r.Wrong > 0:
-		return &codedError{exitMeasured, fmt.Errorf("%d of %d fabricated runs came out wrong", r.Wrong, len(r.Cases)), ""}
+		return &codedError{exitMeasured, fmt.Errorf("%d of %d fabricated runs came out wrong", r.Wrong, r.Cases), ""}
 	case r.FalsePasses > 0:
 		return &codedError{exitMeasured, fmt.Errorf("%d of %d exploits pass", r.FalsePasses, r.Attempts), ""}
 	case r.Attempts < fewestAttempts:
@@ -119,7 +120,7 @@ func printSelftest(e env, r selftestResult, all bool) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "scenario\trun\twant\tgot\ta\tb\treasons")
 	damaged := 0
-	for _, c := range r.Cases {
+	for _, c := range r.Runs {
 		run, want := string(c.Run), string(c.Want)
 		if c.Run == rehearsal.DamageRun {
 			if damaged++; c.Right && !all {
@@ -156,7 +157,7 @@ func printSelftest(e env, r selftestResult, all bool) error {
 		return err
 	}
 	_, err := fmt.Fprintf(e.stdout, "\n%d runs (%d of them damaged), %d wrong\nexploits: %d kinds, %d attempts, %d killed (%.1f%%), %d false passes; %d did not fit\n",
-		len(r.Cases), damaged, r.Wrong, r.Exploits, r.Attempts, r.Killed, 100*r.KillRate, r.FalsePasses, r.Skipped)
+		r.Cases, damaged, r.Wrong, r.Exploits, r.Attempts, r.Killed, 100*r.KillRate, r.FalsePasses, r.Skipped)
 	return err
 }
 
