@@ -61,9 +61,10 @@ type Launch struct {
 // Exit is how a session ended.
 type Exit struct {
 	Code int // exit code, or 128 and the signal's number as a shell says it
-	// Signal is the signal that ended it, such as SIGTERM; empty for none. Of a
-	// walled session it is read from the code, so that an agent which itself
-	// exits with 128 and a signal's number counts as ended by it.
+	// Signal is the signal that ended it, such as SIGTERM; empty for none. An agent
+	// that takes a signal and exits in order, with 128 and its number, counts as
+	// ended by it: so does the CLI, and so does what reports for it from within
+	// walls.
 	Signal string
 	// Cause is what ended the session: a clock or the caller (startup_hang,
 	// hang, cancelled, suspended), the kernel for want of memory or MaxMemory

@@ -247,7 +247,8 @@ func (s *session) describe(e *Exit) {
 		return
 	}
 	e.Code = state.ExitCode()
-	if s.launch.Walled && e.Code > 128 {
+	// Nothing can take a SIGKILL and exit in order.
+	if inOrder := e.Code != 128+int(syscall.SIGKILL); e.Code > 128 && (inOrder || s.launch.Walled) {
 		e.Signal = unix.SignalName(syscall.Signal(e.Code - 128)) // empty for what is no signal
 	}
 }

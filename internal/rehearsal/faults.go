@@ -17,7 +17,7 @@ type FaultName string
 const (
 	Overloaded FaultName = "overloaded" // the service answers busy once
 	NoHook     FaultName = "no_hook"    // the hook fails
-	NoResult   FaultName = "no_result"  // the session ends without its last line
+	Terminated FaultName = "terminated" // a signal ends the session before its last line
 	Crash      FaultName = "crash"      // the agent dies after its first line
 )
 
@@ -40,7 +40,7 @@ func faultsByName() map[FaultName]fault {
 	return map[FaultName]fault{
 		Overloaded: {name: "overloaded, clears", model: simmodel.FaultOverloaded, class: harness.Valid},
 		NoHook:     {name: "hook not delivered", hook: true, class: harness.HookNotDelivered},
-		NoResult:   {name: "result missing", model: simmodel.FaultTerminate, class: harness.NoResult},
+		Terminated: {name: "terminated", model: simmodel.FaultTerminate, class: harness.Cancelled},
 		Crash:      {name: "agent crash after init", model: simmodel.FaultCrash, class: harness.Cancelled},
 	}
 }

@@ -78,7 +78,7 @@ func TestGenericPlan(t *testing.T) {
 			t.Errorf("%s starts at %v, want %v", cell, rate, want)
 		}
 	}
-	if f := plan.faults[place{"A1/big", 3}]; len(plan.faults) != 4 || f.class != harness.NoResult {
+	if f := plan.faults[place{"A1/big", 3}]; len(plan.faults) != 4 || f.class != harness.Cancelled {
 		t.Errorf("got faults %v, want the third in the third cell", plan.faults)
 	}
 }

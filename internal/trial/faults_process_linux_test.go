@@ -25,7 +25,7 @@ func processModes() []mode {
 	return []mode{
 		{name: "stops after a tool, stays", rows: "A1", process: standin.FaultStops, real: &play{fault: simmodel.FaultHangLater}, want: harness.Hang, set: hasty},
 		{name: "stays after its result", rows: "A2", process: standin.FaultStays, real: &play{lay: lateHook}, want: harness.Valid, set: shortGrace},
-		{name: "ends without a result", rows: "A3", process: standin.FaultNoResult, real: &play{fault: simmodel.FaultTerminate}, want: harness.NoResult},
+		{name: "ends without a result", rows: "A3", process: standin.FaultNoResult, want: harness.NoResult, never: only("only a signal ends it so")},
 		{
 			name: "output ends, the session file goes on", rows: "A4", process: standin.FaultShort, play: play{lay: sessionFile}, want: harness.NoResult,
 			never: only("its output and its session file end together"),
@@ -43,7 +43,7 @@ func processModes() []mode {
 			never: only("the launch profile switches background work off"),
 		},
 		{name: "killed", play: play{fault: simmodel.FaultCrash}, want: harness.Cancelled},
-		{name: "terminated", play: play{fault: simmodel.FaultTerminate}, want: harness.NoResult},
+		{name: "terminated", play: play{fault: simmodel.FaultTerminate}, want: harness.Cancelled},
 		{name: "last line cut at 64 KiB", process: standin.FaultCutLine, want: harness.Truncated, never: only("its output is drained at once")},
 		{name: "half a line of JSON", process: standin.FaultGarbage, want: harness.Malformed, never: only("nobody but it can write to its output")},
 		{name: "another model takes over", rows: "B10", process: standin.FaultFallback, want: harness.WrongModel, never: only("the service decides it, in a way not known")},

@@ -32,7 +32,7 @@ func TestEveryFaultGivesItsClass(t *testing.T) {
 		simmodel.FaultModelGone:   harness.ModelGone,
 		simmodel.FaultHang:        harness.Hang,
 		simmodel.FaultCrash:       harness.Cancelled,
-		simmodel.FaultTerminate:   harness.NoResult,
+		simmodel.FaultTerminate:   harness.Cancelled,
 	} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()

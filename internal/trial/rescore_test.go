@@ -32,7 +32,7 @@ func TestRescoreRepeatsEveryScore(t *testing.T) {
 	b := newBench(t)
 	b.o.Judge = &judge{answers: []string{"NO"}}
 	runs := b.bothWays()
-	for i, f := range []simmodel.Fault{simmodel.FaultOverloaded, simmodel.FaultTerminate, simmodel.FaultCrash} {
+	for i, f := range []simmodel.Fault{simmodel.FaultOverloaded, simmodel.FaultTerminate, simmodel.FaultServerError} {
 		runs = append(runs, direction{spec: b.spec("R1", "sonnet", i+1, play{fault: f})})
 	}
 	classes := make(map[harness.Class]int)

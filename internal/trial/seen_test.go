@@ -74,7 +74,7 @@ func TestCostOfASessionThatDidNotSay(t *testing.T) {
 	whole := b.one("R3", play{})
 	b.wantScored(whole, harness.Pass)
 	cut := b.one("R3", play{fault: simmodel.FaultTerminate})
-	b.wantInvalid(cut, harness.NoResult)
+	b.wantInvalid(cut, harness.Cancelled)
 	if cut.Usage == (harness.Usage{}) || cut.CostUSD == nil || *cut.CostUSD <= 0 {
 		t.Errorf("usage %+v, cost %v; want what the gateway counted", cut.Usage, cut.CostUSD)
 	}
