@@ -37,11 +37,11 @@ func (r firstRequest) fingerprint(t *testing.T) harness.Fingerprint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := requestTexts(data)
+	read, err := parseRequest(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := fingerprintOf(data, texts, r.betas, []string{r.dir, r.note, r.description})
+	f, err := fingerprintOf(data, read.texts(), r.betas, []string{r.dir, r.note, r.description})
 	if err != nil {
 		t.Fatal(err)
 	}

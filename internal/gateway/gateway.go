@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -222,8 +221,10 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 	if ok {
 		betas, shows := r.Header.Get("anthropic-beta"), isMessages(r)
 		look.Go(func() {
-			a.asked = askedModel(body)
-			a.exposed = shows && tap.inspect(body, betas)
+			// What cannot be read is the API's to refuse.
+			req, err := parseRequest(body)
+			a.asked = req.Model
+			a.exposed = err == nil && shows && tap.inspect(req.texts(), body, betas)
 		})
 	}
 	defer look.Wait()
@@ -302,15 +303,6 @@ func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte,
 		return nil, false
 	}
 	return body, true
-}
-
-// askedModel is the model a request names, empty where it names none.
-func askedModel(body []byte) string {
-	var request struct {
-		Model string `json:"model"`
-	}
-	_ = json.Unmarshal(body, &request) // what cannot be read is the API's to refuse
-	return request.Model
 }
 
 // isMessages tells the requests that a model answers from those that are free.

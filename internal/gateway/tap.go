@@ -178,11 +178,7 @@ func (t *Tap) request(size int) {
 
 // inspect looks for note and descriptions in the texts of a request, and says
 // whether it held them all. The first request is fingerprinted.
-func (t *Tap) inspect(body []byte, betas string) (exposed bool) {
-	texts, err := requestTexts(body)
-	if err != nil {
-		return false // not a request the API would understand either
-	}
+func (t *Tap) inspect(texts []string, body []byte, betas string) (exposed bool) {
 	t.fingerprint(body, texts, betas)
 	t.mu.Lock()
 	defer t.mu.Unlock()

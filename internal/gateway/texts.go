@@ -6,28 +6,37 @@ import (
 	"strings"
 )
 
-// requestTexts decodes the texts a request puts before the model on its own
-// account: the system prompt and what is said in the user's and the system's
-// name. Answers and tool results are left out: a model that quotes the note, or
-// reads a skill's file, was not exposed by it.
-func requestTexts(body []byte) ([]string, error) {
-	var request struct {
-		System   content `json:"system"`
-		Messages []struct {
-			Role    string  `json:"role"`
-			Content content `json:"content"`
-		} `json:"messages"`
+// modelRequest is what is looked at in a request.
+type modelRequest struct {
+	Model    string  `json:"model"`
+	System   content `json:"system"`
+	Messages []struct {
+		Role    string  `json:"role"`
+		Content content `json:"content"`
+	} `json:"messages"`
+}
+
+// parseRequest decodes a request. With an error comes what could be read.
+func parseRequest(body []byte) (modelRequest, error) {
+	var r modelRequest
+	if err := json.Unmarshal(body, &r); err != nil {
+		return r, fmt.Errorf("read request: %w", err)
 	}
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	texts := []string(request.System)
-	for _, m := range request.Messages {
+	return r, nil
+}
+
+// texts are what a request puts before the model on its own account: the system
+// prompt and what is said in the user's and the system's name. Answers and tool
+// results are left out: a model that quotes the note, or reads a skill's file,
+// was not exposed by it.
+func (r modelRequest) texts() []string {
+	texts := []string(r.System)
+	for _, m := range r.Messages {
 		if m.Role != "assistant" {
 			texts = append(texts, m.Content...)
 		}
 	}
-	return texts, nil
+	return texts
 }
 
 // content is the texts of a field that is a string or a list of blocks.

@@ -26,12 +26,12 @@ func TestRequestTexts(t *testing.T) {
 		"neither form": {`{"system":{"text":"x"},"messages":[{"role":"user","content":5},{"role":"user","content":null},{"role":"user","content":"u"}]}`, []string{"u"}},
 		"escaped":      {`{"system":"a\u00e9\n","messages":[]}`, []string{"aé\n"}},
 	} {
-		got, err := requestTexts([]byte(c.body))
-		if err != nil || cmp.Diff(c.want, got) != "" {
+		read, err := parseRequest([]byte(c.body))
+		if got := read.texts(); err != nil || cmp.Diff(c.want, got) != "" {
 			t.Errorf("%s: got %q, %v, want %q", name, got, err, c.want)
 		}
 	}
-	if _, err := requestTexts([]byte(`{"system":"s"`)); err == nil {
+	if _, err := parseRequest([]byte(`{"system":"s"`)); err == nil {
 		t.Error("half a request: no error")
 	}
 }
@@ -55,7 +55,8 @@ func BenchmarkInspect(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if t.inspect(body, "") {
+		read, err := parseRequest(body)
+		if err != nil || t.inspect(read.texts(), body, "") {
 			b.Fatal("exposed")
 		}
 	}
