@@ -190,7 +190,11 @@ func killOne(t *testing.T) {
 	defer f.Close()
 	deadline := f.SetReadDeadline(time.Now().Add(time.Minute))
 	_, err = f.Read(make([]byte, 2))
-	running := len(alive(t, "623."+filepath.Base(dir)))
+	// The shell that wrote to the pipe may not have started the last of them yet.
+	running := 0
+	for deadline := time.Now().Add(time.Minute); running < 4 && time.Now().Before(deadline) && err == nil; {
+		running = len(alive(t, "623."+filepath.Base(dir)))
+	}
 	kill := cmd.Process.Kill()
 	_ = cmd.Wait() // killed
 	if deadline != nil || err != nil || kill != nil || running < 4 {
