@@ -20,7 +20,7 @@ func serviceModes() []mode {
 		simple("429, retry in a second", "B13", simmodel.FaultRetryAfter, harness.Valid),
 		{name: "429, retry in an hour", rows: "B1 B3", play: play{fault: simmodel.FaultRateLimit}, want: harness.RateLimit, look: lifts(50*time.Minute, 61*time.Minute)},
 		{
-			name: "429, allowance used up", play: play{fault: simmodel.FaultAllowance}, want: harness.RateLimit, also: harness.UsageLimit,
+			name: "429, allowance used up", play: play{fault: simmodel.FaultAllowance}, want: harness.RateLimit,
 			look: lifts(50*time.Minute, 61*time.Minute),
 		},
 		{name: "429 that names a reset", play: play{fault: simmodel.FaultUsageLimit}, want: harness.UsageLimit, look: lifts(0, 24*time.Hour)},
@@ -38,7 +38,7 @@ func serviceModes() []mode {
 // streamModes are what goes wrong with an answer.
 func streamModes() []mode {
 	return []mode{
-		{name: "a page instead of an answer", play: play{fault: simmodel.FaultGarbage}, want: harness.Connection, also: harness.AgentError},
+		{name: "a page instead of an answer", play: play{fault: simmodel.FaultGarbage}, want: harness.Connection, cli: harness.AgentError},
 		{name: "stream stalls", play: play{fault: simmodel.FaultStall}, want: harness.Hang, set: hasty},
 		simple("stream cut, then fine", "B13", simmodel.FaultCut, harness.Valid),
 		simple("error in the stream, then fine", "B13", simmodel.FaultErrorEvent, harness.Valid),
