@@ -167,7 +167,8 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 		return nil, err
 	}
 	if !under && n.allowed.Sessions == 0 {
-		if err := suggestBudgets(ctx, e); err != nil {
+		// Advice that takes too long is left out; the refusal stays one.
+		if err := suggestBudgets(ctx, e); err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return nil, err
 		}
 		return nil, usageError(runHint, "start campaign: no budget given")
