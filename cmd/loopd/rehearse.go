@@ -146,7 +146,7 @@ func judgeRehearsal(res rehearsal.Result, o rehearseOptions) error {
 	case res.Orphans > 0:
 		return &codedError{exitMeasured, fmt.Errorf("%d processes outlived their session", res.Orphans), ""}
 	case res.Mismatches > 0:
-		return &codedError{exitMeasured, fmt.Errorf("%d verdicts are not among the right ones", res.Mismatches), ""}
+		return &codedError{exitMeasured, fmt.Errorf("%d verdicts or classes of planted faults are not the right ones", res.Mismatches), ""}
 	}
 	return nil
 }
@@ -263,10 +263,21 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	}
 	fmt.Fprintf(e.stdout, "\n%d sessions, %d valid, %s; hook note verified in %d of %d that expect it\n",
 		r.Sessions, r.Valid, invalidText(r.Invalid), r.VerifiedNotes, r.ExpectNote)
+	fmt.Fprintf(e.stdout, "%d of %d planted faults show as their class\n", shownRight(r.Faults), len(r.Faults))
 	fmt.Fprintf(e.stdout, "%d of %d sessions isolated; ", r.Isolated, r.Sessions)
 	fmt.Fprintf(e.stdout, "%d mismatches, %d orphan processes, user's repository untouched: %s\n", r.Mismatches, r.Orphans, yesNo(r.UserUntouched))
 	_, err := fmt.Fprintf(e.stdout, "%.0f s, %.2f s a session, at most %.0f MB resident\n", r.WallSeconds, r.SessionSeconds, r.ResidentMB)
 	return err
+}
+
+func shownRight(faults []rehearsal.ShownFault) int {
+	n := 0
+	for _, f := range faults {
+		if f.Right {
+			n++
+		}
+	}
+	return n
 }
 
 // printKept says where to look further when the directory stays.

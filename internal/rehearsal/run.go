@@ -117,6 +117,7 @@ type Result struct {
 	Isolated       int            `json:"isolated"` // sessions within walls
 	Invalid        map[string]int `json:"invalid"`
 	Candidates     []Compared     `json:"candidates"`
+	Faults         []ShownFault   `json:"faults"` // those whose session was run
 	Mismatches     int            `json:"mismatches"`
 	Orphans        int            `json:"orphans"`
 	UserUntouched  bool           `json:"user_repo_untouched"`
@@ -140,6 +141,16 @@ type Compared struct {
 	Sessions int            `json:"sessions"`
 	EValue   *float64       `json:"e_value"`
 	Right    bool           `json:"right"`
+}
+
+// ShownFault is one fault planted in a session, and the class it showed as.
+type ShownFault struct {
+	Fault    string        `json:"fault"`
+	Cell     string        `json:"cell"`
+	Rep      int           `json:"rep"`
+	Expected harness.Class `json:"expected"`
+	Class    harness.Class `json:"class"`
+	Right    bool          `json:"right"`
 }
 
 func home(dir string) campaign.Home { return campaign.Home{Dir: filepath.Join(dir, "state")} }

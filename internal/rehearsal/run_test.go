@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -249,6 +250,26 @@ func TestCompareFindsDamage(t *testing.T) {
 			}
 		}
 		p.Decided = good
+	}
+}
+
+// TestCompareFindsAWrongClass changes the class of one planted fault at a time.
+func TestCompareFindsAWrongClass(t *testing.T) {
+	w := undisturbed()
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	if len(w.result.Faults) != len(w.plan.faults) {
+		t.Errorf("%d faults shown, %d planted", len(w.result.Faults), len(w.plan.faults))
+	}
+	for at, f := range w.plan.faults {
+		wrong := maps.Clone(w.plan.faults)
+		f.class = harness.Duplicate
+		wrong[at] = f
+		var out Result
+		if out.compareFaults(w.state, Plan{faults: wrong}); out.Mismatches != 1 {
+			t.Errorf("%s: got %d mismatches, want 1", f.name, out.Mismatches)
+		}
 	}
 }
 
