@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -114,10 +114,33 @@ fuzz: ## fuzz every target for FUZZTIME each
 	done; \
 	[ $$found = 1 ] || { echo "no fuzz target found"; exit 1; }
 
-install: build ## copy bin/loopd to PREFIX/bin (default /usr/local)
+install: build ## copy bin/loopd, manual pages and shell completions below PREFIX (default /usr/local)
 	@echo "== install $(DESTDIR)$(PREFIX)/bin/loopd"
 	@install -d "$(DESTDIR)$(PREFIX)/bin"
 	@install -m 0755 bin/loopd "$(DESTDIR)$(PREFIX)/bin/loopd"
+	@$(call extras,$(DESTDIR)$(PREFIX)/share)
+
+# Manual pages and completions below a share directory, written by the program itself.
+define extras
+	set -e; share="$(1)"; install -d "$$share/man/man1" "$$share/bash-completion/completions" "$$share/zsh/site-functions" "$$share/fish/vendor_completions.d"; \
+	./bin/loopd man "$$share/man/man1" >/dev/null; \
+	./bin/loopd completion bash >"$$share/bash-completion/completions/loopd"; \
+	./bin/loopd completion zsh >"$$share/zsh/site-functions/_loopd"; \
+	./bin/loopd completion fish >"$$share/fish/vendor_completions.d/loopd.fish"
+endef
+
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+# Archives of one commit are the same bytes wherever they are made: names in order, no owner, the time of the commit.
+dist: build ## archives for Linux and macOS with manual pages and completions, and their checksums, in dist/
+	@rm -rf dist && mkdir -p dist && $(call extras,dist/share)
+	@set -e; when=$$(git log -1 --format=%cI); for p in $(PLATFORMS); do \
+		name="loopd_$(VERSION)_$${p%/*}_$${p#*/}"; echo "== dist/$$name.tar.gz"; \
+		mkdir -p "dist/$$name" && cp -R README.md LICENSE dist/share "dist/$$name"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o "dist/$$name/loopd" ./cmd/loopd; \
+		tar -C dist --sort=name --mtime="$$when" --owner=0 --group=0 --numeric-owner -cf - "$$name" | gzip -n >"dist/$$name.tar.gz"; rm -r "dist/$$name"; \
+	done
+	@rm -r dist/share; cd dist && sha256sum *.tar.gz | tee checksums.txt
 
 clean: ## remove what was built and what the tests installed
-	@rm -rf bin .tools
+	@rm -rf bin dist .tools

@@ -28,3 +28,25 @@ func FromOutside(c harness.Class) bool {
 	g := gravity(c)
 	return g == gravityPause || g == gravityLifts
 }
+
+// weigh keeps the gravest trial that stops the campaign.
+func (s *State) weigh(t harness.Trial) {
+	if g := gravity(t.Class); g > 0 && (s.stop == nil || g > gravity(s.stop.Class)) {
+		s.stop = &t
+	}
+}
+
+// silentAtMost is how many sessions in a row may print nothing, as an agent
+// does that has lost its login and does not say so.
+const silentAtMost = 4
+
+// silence counts the sessions in a row that printed nothing, and says whether
+// that is one too many for chance.
+func (s *State) silence(t harness.Trial) bool {
+	if t.Class != harness.NoOutput {
+		s.silent = 0
+		return false
+	}
+	s.silent++
+	return s.silent > silentAtMost
+}

@@ -38,7 +38,6 @@ func newRoot(e env) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runHome(e) },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddGroup(
 		&cobra.Group{ID: groupNight, Title: "Night:"}, &cobra.Group{ID: groupReview, Title: "Review:"},
 		&cobra.Group{ID: groupSuite, Title: "Suite:"}, &cobra.Group{ID: groupTools, Title: "Tools:"},
@@ -46,13 +45,14 @@ func newRoot(e env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(cmd.CommandPath()+" --help", "%w", err)
 	})
+	root.SetCompletionCommandGroupID(groupTools)
 	for group, verbs := range map[string][]*cobra.Command{
 		groupNight:  {newPlan(e), newRun(e), newStatus(e), newResume(e), newFinish(e), newRehearse(e)},
 		groupReview: {newReport(e), newDiff(e), newCandidate(e), newExport(e), newRescore(e), newTranscript(e)},
 		groupSuite: {
 			newCell(e), newInit(e), newFreeze(e), newGraph(e), newJudge(e), newLogin(e), newSandbox(e), newSchema(e), newScore(e), newSelftest(e),
 		},
-		groupTools: {newDoctor(e), newVerify(e), newConfig(e), newSimulate(e), newVersion(e)},
+		groupTools: {newDoctor(e), newVerify(e), newConfig(e), newSimulate(e), newVersion(e), newMan(e)},
 	} {
 		for _, v := range verbs {
 			v.GroupID = group

@@ -20,7 +20,7 @@ import (
 func newSelftest(e env) *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
-		Use: "selftest", Short: "does the checker tell right from wrong: perfect, idle, damaged and cheating runs of every scenario", Args: noArgs,
+		Use: "selftest", Short: "does the checker tell right from wrong", Args: noArgs,
 		Long: "  loopd selftest\n\nRuns every scenario's oracle and nop through the stand-in agent: no model, no\ntask. Then it breaks one thing at a time in them, and makes wrong runs of them\nthat try to pass (exploits). Exits 3 when a run comes out wrong or an exploit\npasses. Without a loopd.yaml here it tests the bundled suite on the bundled plugin.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), e, asJSON, all) },
 	}

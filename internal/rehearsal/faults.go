@@ -8,6 +8,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/simmodel"
+	"loopd/loop"
 )
 
 // FaultName names a fault of a single session.
@@ -92,5 +93,33 @@ func failing(doc any) {
 		for _, sub := range v {
 			failing(sub)
 		}
+	}
+}
+
+// ShownFault is one fault planted in a session, and the class it showed as.
+type ShownFault struct {
+	Fault    string        `json:"fault"`
+	Cell     string        `json:"cell"`
+	Rep      int           `json:"rep"`
+	Expected harness.Class `json:"expected"`
+	Class    harness.Class `json:"class"`
+	Right    bool          `json:"right"`
+}
+
+// compareFaults sets every planted fault beside the class of the first attempt it
+// was planted in.
+func (out *Result) compareFaults(s *loop.State, plan Plan) {
+	out.Faults = []ShownFault{}
+	for _, t := range s.Trials {
+		sl := t.Spec.Slot
+		f, planted := plan.faults[place{sl.Cell.String(), sl.Rep}]
+		if !planted || t.Spec.Attempt != 1 || s.CandidateOf(sl.Wording) != loop.SubjectStart {
+			continue
+		}
+		c := ShownFault{Fault: f.name, Cell: sl.Cell.String(), Rep: sl.Rep, Expected: f.class, Class: t.Class, Right: t.Class == f.class}
+		if !c.Right {
+			out.Mismatches++
+		}
+		out.Faults = append(out.Faults, c)
 	}
 }

@@ -100,24 +100,6 @@ func (out *Result) compare(s *loop.State, plan Plan) {
 	}
 }
 
-// compareFaults sets every planted fault beside the class of the first attempt it
-// was planted in.
-func (out *Result) compareFaults(s *loop.State, plan Plan) {
-	out.Faults = []ShownFault{}
-	for _, t := range s.Trials {
-		sl := t.Spec.Slot
-		f, planted := plan.faults[place{sl.Cell.String(), sl.Rep}]
-		if !planted || t.Spec.Attempt != 1 || s.CandidateOf(sl.Wording) != loop.SubjectStart {
-			continue
-		}
-		c := ShownFault{Fault: f.name, Cell: sl.Cell.String(), Rep: sl.Rep, Expected: f.class, Class: t.Class, Right: t.Class == f.class}
-		if !c.Right {
-			out.Mismatches++
-		}
-		out.Faults = append(out.Faults, c)
-	}
-}
-
 func (r *run) countTrials(s *loop.State, out *Result) {
 	total := 0.0
 	for _, t := range s.Trials {

@@ -143,16 +143,6 @@ type Compared struct {
 	Right    bool           `json:"right"`
 }
 
-// ShownFault is one fault planted in a session, and the class it showed as.
-type ShownFault struct {
-	Fault    string        `json:"fault"`
-	Cell     string        `json:"cell"`
-	Rep      int           `json:"rep"`
-	Expected harness.Class `json:"expected"`
-	Class    harness.Class `json:"class"`
-	Right    bool          `json:"right"`
-}
-
 func home(dir string) campaign.Home { return campaign.Home{Dir: filepath.Join(dir, "state")} }
 
 // userDir is the plugin's repository, named like the plugin.
