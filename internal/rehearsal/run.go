@@ -354,7 +354,7 @@ func (r *run) observe(s *loop.State, e loop.Event) {
 	if r.Fault == FrozenDrift && !r.drifted && s.Sessions() >= driftAfter {
 		r.drifted = true
 		r.verdicts = verdicts(s)
-		if err := edit(filepath.Join(r.sealed.Dir, "rubric.md")); err != nil {
+		if err := edit(filepath.Join(r.sealed.Dir, r.driftingFile())); err != nil {
 			r.Log.Error("the planted drift could not be made", "error", err)
 		}
 	}
@@ -376,6 +376,14 @@ func (r *run) driftModel(s *loop.State) {
 	if r.Fault == ModelDrift && middle != nil && middle.Commit != "" {
 		r.rig.drifted.Store(true)
 	}
+}
+
+// driftingFile is a sealed file that an operator may be tempted to improve.
+func (r *run) driftingFile() string {
+	if r.sealed.Suite.Rubric == "" {
+		return "launch.yaml"
+	}
+	return "rubric.md"
 }
 
 // edit changes a sealed file the way an editor does: one more line.
