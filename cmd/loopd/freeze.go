@@ -66,14 +66,14 @@ func runFreeze(ctx context.Context, e env, reason string, asJSON bool) error {
 
 // layBundled lays the bundled suite out anew when it is not there.
 func layBundled(home campaign.Home, c config.Config) error {
-	if err := home.Make(); err != nil {
-		return err
-	}
 	if _, err := os.Stat(home.Suite()); err == nil {
 		return nil
 	}
 	name, err := bundledSuite(c)
 	if err != nil {
+		return err
+	}
+	if err := home.Make(); err != nil {
 		return err
 	}
 	return campaign.WriteBundledSuite(name, home.Suite())

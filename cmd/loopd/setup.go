@@ -36,11 +36,11 @@ func homeOf(e env, c config.Config) (campaign.Home, error) {
 // openSuite opens the suite of the settings.
 func openSuite(ctx context.Context, h campaign.Home, c config.Config) (campaign.Sealed, error) {
 	if c.Suite == config.Bundled {
-		if err := h.Make(); err != nil {
-			return campaign.Sealed{}, err
-		}
 		name, err := bundledSuite(c)
 		if err != nil {
+			return campaign.Sealed{}, err
+		}
+		if err := h.Make(); err != nil {
 			return campaign.Sealed{}, err
 		}
 		return h.OpenBundledSuite(ctx, name)
