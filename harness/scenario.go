@@ -21,11 +21,12 @@ const (
 // Scenario is one task with its expectation and role, as read from a suite's
 // scenarios/ID.md.
 type Scenario struct {
-	ID      string          `yaml:"id"`
-	Role    Role            `yaml:"role"`
-	Skill   string          `yaml:"skill,omitempty"`
-	Fixture string          `yaml:"fixture"`
-	Hook    HookExpectation `yaml:"hook"`
+	ID      string `yaml:"id"`
+	Role    Role   `yaml:"role"`
+	Skill   string `yaml:"skill,omitempty"`
+	Fixture string `yaml:"fixture"`
+	// Hook is empty in the suite of a plugin without a SessionStart hook.
+	Hook    HookExpectation `yaml:"hook,omitempty"`
 	Changes []Change        `yaml:"changes,omitempty"`
 	// Graph: the project comes with the fixture's code graph. Where none has
 	// been built the scenario is not run.
@@ -192,7 +193,7 @@ func (s Scenario) validate() error {
 	if s.Fixture == "" {
 		bad("fixture: missing")
 	}
-	if s.Hook != HookNote && s.Hook != HookSilent {
+	if !slices.Contains([]HookExpectation{"", HookNote, HookSilent}, s.Hook) {
 		bad("hook: %q is neither note nor silent", s.Hook)
 	}
 	if len(s.Expect.A) == 0 || len(s.Expect.B) == 0 {

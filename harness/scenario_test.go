@@ -154,7 +154,7 @@ func TestParseSuiteNamesTheDamage(t *testing.T) {
 		file *fstest.MapFile
 		want string
 	}{
-		"no rubric":    {"rubric.md", nil, "rubric.md"},
+		"no hook":      {"scenarios/S1.md", &fstest.MapFile{Data: []byte(strings.Replace(scenarioText, "hook: note\n", "", 1))}, "scenarios/S1.md: hook: missing"},
 		"no checker":   {"checker.yaml", nil, "checker.yaml"},
 		"unknown key":  {"launch.yaml", &fstest.MapFile{Data: []byte("tiers: []\nturns: 3\n")}, "launch.yaml"},
 		"note unknown": {"launch.yaml", launch("{kind: spoken}"), `note.kind: "spoken"`},
@@ -191,6 +191,25 @@ func TestParseSuiteNamesTheDamage(t *testing.T) {
 		if _, err := ParseSuite(fsys); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v does not name %q", name, err, tc.want)
 		}
+	}
+}
+
+// A suite of a plugin without a hook need not say what the hook does, and one
+// whose scenarios ask no judge has nothing to tell one.
+func TestParseSuiteWithoutHookAndJudge(t *testing.T) {
+	t.Parallel()
+	fsys := suiteFS()
+	delete(fsys, "rubric.md")
+	fsys["launch.yaml"] = launch("{kind: none}")
+	silent := strings.Replace(scenarioText, "hook: note\n", "", 1)
+	fsys["scenarios/S1.md"] = &fstest.MapFile{Data: []byte(silent)}
+	s, err := ParseSuite(fsys)
+	if err != nil || s.Rubric != "" || s.Scenarios[0].Hook != "" {
+		t.Errorf("got rubric %q, hook %q, %v", s.Rubric, s.Scenarios[0].Hook, err)
+	}
+	fsys["scenarios/S1.md"] = &fstest.MapFile{Data: []byte(strings.Replace(silent, "oracle:", "judge: Does it?\noracle:", 1))}
+	if _, err := ParseSuite(fsys); err == nil || !strings.Contains(err.Error(), "rubric.md") {
+		t.Errorf("a judge without a rubric: got %v", err)
 	}
 }
 

@@ -14,7 +14,7 @@ type Suite struct {
 	Scenarios []Scenario // sorted by id
 	Checker   Checker
 	Launch    Launch
-	Rubric    string
+	Rubric    string          // empty where no scenario asks a judge
 	Gold      []GoldItem      // tests a judge; empty where the suite has no gold.yaml
 	Fixtures  map[string]Tree // by fixture name
 }
@@ -144,10 +144,10 @@ func ParseSuite(fsys fs.FS) (Suite, error) {
 	var s Suite
 	var errs []error
 	errs = append(errs, readYAML(fsys, "checker.yaml", CheckerSchema, &s.Checker), readYAML(fsys, "launch.yaml", LaunchSchema, &s.Launch))
-	rubric, err := fs.ReadFile(fsys, "rubric.md")
-	errs = append(errs, err)
-	s.Rubric = string(rubric)
+	var err error
 	s.Scenarios, err = readScenarios(fsys)
+	errs = append(errs, err)
+	s.Rubric, err = readRubric(fsys, s.Scenarios)
 	errs = append(errs, err)
 	s.Gold, err = readGold(fsys)
 	errs = append(errs, err)
@@ -199,6 +199,17 @@ func readScenarios(fsys fs.FS) ([]Scenario, error) {
 	return out, nil
 }
 
+// readRubric reads what a judge is told; a suite without a question for one may
+// do without.
+func readRubric(fsys fs.FS, scenarios []Scenario) (string, error) {
+	data, err := fs.ReadFile(fsys, "rubric.md")
+	asks := slices.ContainsFunc(scenarios, func(s Scenario) bool { return s.Judge != "" })
+	if errors.Is(err, fs.ErrNotExist) && !asks {
+		return "", nil
+	}
+	return string(data), err
+}
+
 func readFixtures(fsys fs.FS) (map[string]Tree, error) {
 	dirs, err := fs.ReadDir(fsys, "fixtures")
 	if err != nil {
@@ -231,6 +242,9 @@ func (s Suite) validate() error {
 	for _, sc := range s.Scenarios {
 		if _, ok := s.Fixtures[sc.Fixture]; !ok {
 			errs = append(errs, fmt.Errorf("scenarios/%s.md: fixture: no directory fixtures/%s", sc.ID, sc.Fixture))
+		}
+		if sc.Hook == "" && s.Launch.Note.Kind != NoteNone {
+			errs = append(errs, fmt.Errorf("scenarios/%s.md: hook: missing, and launch.yaml names a note", sc.ID))
 		}
 	}
 	if err := s.Checker.validate(); err != nil {

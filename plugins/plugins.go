@@ -1,5 +1,6 @@
-// Package plugins holds the bundled plugin under test, os-adr: skills, a
-// SessionStart hook and small shell programs that keep decision records.
+// Package plugins holds the bundled plugins under test: os-adr, skills, a
+// SessionStart hook and small shell programs that keep decision records; and
+// quayside, nine skills for the releases of a small tool, without a hook.
 //
 // It is data. It hands out the embedded files and the modes they need on disk,
 // and refuses to write, run or interpret them: a plugin is only ever tried from

@@ -146,10 +146,27 @@ func frontMatter(t *testing.T, text string, v any) {
 	}
 }
 
-func pluginFiles(t *testing.T) map[string]string {
+// pluginFiles returns the files of the plugin that keeps records, by path.
+func pluginFiles(t *testing.T) map[string]string { return filesOf(t, "os-adr") }
+
+// bundled lists the plugins there are.
+func bundled(t *testing.T) []string {
+	t.Helper()
+	dirs, err := fs.ReadDir(plugins.FS(), ".")
+	if err != nil || len(dirs) < 2 {
+		t.Fatalf("got %d plugins (%v), want 2 and more", len(dirs), err)
+	}
+	var out []string
+	for _, d := range dirs {
+		out = append(out, d.Name())
+	}
+	return out
+}
+
+func filesOf(t *testing.T, plugin string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := fs.WalkDir(plugins.FS(), "os-adr", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(plugins.FS(), plugin, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -169,14 +186,16 @@ func pluginFiles(t *testing.T) map[string]string {
 func TestModeMakesExactlyTheProgramsExecutable(t *testing.T) {
 	t.Parallel()
 	programs := 0
-	for name, text := range pluginFiles(t) {
-		want := fs.FileMode(0o644)
-		if strings.HasPrefix(text, "#!") {
-			want = 0o755
-			programs++
-		}
-		if got := plugins.Mode(name); got != want {
-			t.Errorf("Mode(%s): got %v, want %v", name, got, want)
+	for _, plugin := range bundled(t) {
+		for name, text := range filesOf(t, plugin) {
+			want := fs.FileMode(0o644)
+			if strings.HasPrefix(text, "#!") {
+				want = 0o755
+				programs++
+			}
+			if got := plugins.Mode(name); got != want {
+				t.Errorf("Mode(%s): got %v, want %v", name, got, want)
+			}
 		}
 	}
 	if programs != 5 {
@@ -205,54 +224,99 @@ func TestProgramsAreSyntacticallyPosix(t *testing.T) {
 	}
 }
 
+// answers are what the wording of a plugin may not say: the names of the project
+// its scenarios play in, and what they ask for there.
+var answers = map[string]*regexp.Regexp{
+	"os-adr":   regexp.MustCompile(`\b0\d{3}\b|lib/relay|(?i:webhook|\bUTC\b|ISO-8601|back.?off|sqlite)`),
+	"quayside": regexp.MustCompile(`(?i)rakeup|platformdirs|by-month|disk|symbolic|nothing to do|webp|\b1\.\d+\b|\bexits\.py|pyproject|\.spec\b`),
+}
+
 func TestWordingHoldsNoAnswer(t *testing.T) {
 	t.Parallel()
-	answers := regexp.MustCompile(`\b0\d{3}\b|lib/relay|(?i:webhook|\bUTC\b|ISO-8601|back.?off|sqlite)`)
-	for name, text := range pluginFiles(t) {
-		if path.Ext(name) == ".sh" {
-			continue // never shown to a session
+	for _, plugin := range bundled(t) {
+		answers := answers[plugin]
+		if answers == nil {
+			t.Fatalf("nobody has said what would be an answer in %s", plugin)
 		}
-		if got := answers.FindString(text); got != "" {
-			t.Errorf("%s says %q", name, got)
+		for name, text := range filesOf(t, plugin) {
+			if path.Ext(name) == ".sh" {
+				continue // never shown to a session
+			}
+			if got := answers.FindString(text); got != "" {
+				t.Errorf("%s says %q", name, got)
+			}
 		}
 	}
-	if !answers.MatchString("see 0003") || !answers.MatchString("edit lib/relay/queue.rb") {
+	if !answers["os-adr"].MatchString("see 0003") || !answers["os-adr"].MatchString("edit lib/relay/queue.rb") {
+		t.Error("a planted answer is not found")
+	}
+	if !answers["quayside"].MatchString("such as rakeup/cli.py") || !answers["quayside"].MatchString("until 1.11") {
 		t.Error("a planted answer is not found")
 	}
 }
 
 func TestSkillsHaveNameAndDescription(t *testing.T) {
 	t.Parallel()
-	names, err := fs.Glob(plugins.FS(), "os-adr/skills/*/SKILL.md")
-	if err != nil || len(names) != 3 {
-		t.Fatalf("skills: got %v (%v), want 3", names, err)
-	}
-	for _, name := range names {
-		var head struct{ Name, Description string }
-		text, err := fs.ReadFile(plugins.FS(), name)
-		if err != nil {
-			t.Fatal(err)
+	for plugin, want := range map[string]int{"os-adr": 3, "quayside": 9} {
+		names, err := fs.Glob(plugins.FS(), plugin+"/skills/*/SKILL.md")
+		if err != nil || len(names) != want {
+			t.Fatalf("skills of %s: got %v (%v), want %d", plugin, names, err, want)
 		}
-		frontMatter(t, string(text), &head)
-		if want := path.Base(path.Dir(name)); head.Name != want {
-			t.Errorf("%s: name is %q, want %q", name, head.Name, want)
-		}
-		if n := len(head.Description); n == 0 || n > 1024 || strings.ContainsAny(head.Description, "<>") {
-			t.Errorf("%s: description is unusable: %q", name, head.Description)
+		for _, name := range names {
+			var head struct{ Name, Description string }
+			text, err := fs.ReadFile(plugins.FS(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			frontMatter(t, string(text), &head)
+			if want := path.Base(path.Dir(name)); head.Name != want {
+				t.Errorf("%s: name is %q, want %q", name, head.Name, want)
+			}
+			if n := len(head.Description); n == 0 || n > 1024 || strings.ContainsAny(head.Description, "<>") {
+				t.Errorf("%s: description is unusable: %q", name, head.Description)
+			}
 		}
 	}
 }
 
-func TestManifestsAreTheShapeTheCLIReads(t *testing.T) {
+// A plugin's manifest names it as its directory does.
+func TestManifestsNameTheirDirectory(t *testing.T) {
+	t.Parallel()
+	for _, plugin := range bundled(t) {
+		var manifest struct{ Name, Version, Description string }
+		if err := json.Unmarshal([]byte(filesOf(t, plugin)[plugin+"/.claude-plugin/plugin.json"]), &manifest); err != nil {
+			t.Fatal(err)
+		}
+		if manifest.Name != plugin || manifest.Version == "" || manifest.Description == "" {
+			t.Errorf("%s: manifest %+v", plugin, manifest)
+		}
+	}
+}
+
+// The nine skills come with a command and an agent, and with nothing that runs
+// by itself: no hook, no program, no server.
+func TestNineSkillsAndNothingThatRuns(t *testing.T) {
+	t.Parallel()
+	got := map[string]int{}
+	for name := range filesOf(t, "quayside") {
+		got[strings.Split(name, "/")[1]]++
+	}
+	want := map[string]int{".claude-plugin": 1, "README.md": 1, "agents": 1, "commands": 1, "skills": 9}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"agents/notes-reader.md", "commands/what-is-due.md"} {
+		var head struct{ Name, Description, Tools string }
+		frontMatter(t, filesOf(t, "quayside")["quayside/"+name], &head)
+		if head.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+	}
+}
+
+func TestHooksAreTheShapeTheCLIReads(t *testing.T) {
 	t.Parallel()
 	files := pluginFiles(t)
-	var manifest struct{ Name, Version, Description string }
-	if err := json.Unmarshal([]byte(files["os-adr/.claude-plugin/plugin.json"]), &manifest); err != nil {
-		t.Fatal(err)
-	}
-	if manifest.Name != "os-adr" {
-		t.Errorf("name: got %q, want os-adr", manifest.Name)
-	}
 	type handler struct{ Type, Command string }
 	var hooks struct {
 		Hooks map[string][]struct{ Hooks []handler }

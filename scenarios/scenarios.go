@@ -1,13 +1,14 @@
-// Package scenarios holds the bundled suite of scenarios for the os-adr plugin:
-// the tasks, what is expected of them, the judge's rubric and the settings of
-// the checker.
+// Package scenarios holds the bundled suites of scenarios, os-adr and
+// nine-skills: the tasks, what is expected of them, the settings of checker and
+// launch, and the judge's rubric where one is asked.
 //
 // It is data. It hands out the embedded files and refuses to parse them, which
 // is harness's work. The Task blocks are held out: nothing outside a trial may
 // read them to a model.
 //
-// Invariants: no Task names the record system, a record or the rule under test;
-// every oracle and nop can be carried out on the scenario's fixture.
+// Invariants: no Task names the record system, a record, a skill or the rule
+// under test; no two suites measure one plugin; every oracle and nop can be
+// carried out on the scenario's fixture.
 package scenarios
 
 import (

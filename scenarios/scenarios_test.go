@@ -43,13 +43,15 @@ type scenario struct {
 }
 
 type assertion struct {
-	Consults *bool `yaml:"consults"`
+	Consults *bool  `yaml:"consults"`
+	Skill    string `yaml:"skill"`
 	Cites    *struct {
 		ID      string   `yaml:"id"`
 		NotLive []string `yaml:"not_live"`
 	} `yaml:"cites"`
-	Says    []string `yaml:"says"`
-	Created *struct {
+	Says      []string `yaml:"says"`
+	NeverSays []string `yaml:"never_says"`
+	Created   *struct {
 		Path     string     `yaml:"path"`
 		Keywords [][]string `yaml:"keywords"`
 	} `yaml:"created"`
@@ -80,9 +82,53 @@ func readFile(t *testing.T, name string) string {
 	return string(data)
 }
 
+// suite is the first suite, about which most is known here.
 func suite(t *testing.T) map[string]scenario {
 	t.Helper()
-	names, err := fs.Glob(scenarios.FS(), "os-adr/[A-Z][0-9]*.md")
+	return suiteOf(t, scenarios.Default)
+}
+
+// suites are all of them by name.
+func suites(t *testing.T) map[string]map[string]scenario {
+	t.Helper()
+	dirs, err := fs.ReadDir(scenarios.FS(), ".")
+	if err != nil || len(dirs) < 2 {
+		t.Fatalf("got %d suites (%v), want 2 and more", len(dirs), err)
+	}
+	found := make(map[string]map[string]scenario)
+	for _, d := range dirs {
+		found[d.Name()] = suiteOf(t, d.Name())
+	}
+	return found
+}
+
+// pluginOf is the plugin a suite measures.
+func pluginOf(t *testing.T, suite string) string {
+	t.Helper()
+	var checker struct{ Plugin string }
+	if err := yaml.Unmarshal([]byte(readFile(t, suite+"/checker.yaml")), &checker); err != nil || checker.Plugin == "" {
+		t.Fatalf("%s: the checker names no plugin (%v)", suite, err)
+	}
+	return checker.Plugin
+}
+
+// skills are the names of a plugin's skills.
+func skills(t *testing.T, plugin string) []string {
+	t.Helper()
+	dirs, err := fs.ReadDir(plugins.FS(), plugin+"/skills")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("%s has no skills (%v)", plugin, err)
+	}
+	var out []string
+	for _, d := range dirs {
+		out = append(out, d.Name())
+	}
+	return out
+}
+
+func suiteOf(t *testing.T, name string) map[string]scenario {
+	t.Helper()
+	names, err := fs.Glob(scenarios.FS(), name+"/[A-Z][0-9]*.md")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no scenarios (%v)", err)
 	}
@@ -120,15 +166,21 @@ func parse(t *testing.T, name string) scenario {
 // in the metric.
 func TestSuiteIsWhole(t *testing.T) {
 	t.Parallel()
-	want := map[string]string{
+	want := map[string]map[string]string{"os-adr": {
 		"W1": "objective", "W2": "objective", "W3": "objective",
 		"R1": "objective", "R2": "objective", "R3": "objective", "R4": "objective",
 		"N1": "guard", "N2": "guard", "N3": "guard", "R4-nograph": "control", "X1": "control",
 		"V1": "reserve", "V2": "reserve", "P1": "practice", "P2": "practice",
-	}
-	got := map[string]string{}
-	for id, s := range suite(t) {
-		got[id] = s.Role
+	}, "nine-skills": {
+		"L1": "objective", "C1": "objective", "O1": "objective", "E1": "objective", "D1": "objective", "T1": "objective", "Y1": "objective",
+		"N1": "guard", "N2": "guard", "N3": "guard", "V1": "reserve", "P1": "practice",
+	}}
+	got := map[string]map[string]string{}
+	for name, all := range suites(t) {
+		got[name] = map[string]string{}
+		for id, s := range all {
+			got[name][id] = s.Role
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("scenarios and their roles (-want +got):\n%s", diff)
@@ -176,13 +228,36 @@ func TestReserveAndPracticeUseDecisionsOfTheirOwn(t *testing.T) {
 
 func TestScenariosAreComplete(t *testing.T) {
 	t.Parallel()
+	for name, all := range suites(t) {
+		known := skills(t, pluginOf(t, name))
+		for id, s := range all {
+			id = name + "/" + id
+			if s.task == "" || len(s.Expect.A) == 0 || len(s.Expect.B) == 0 || len(s.Oracle) == 0 || len(s.Nop) == 0 {
+				t.Errorf("%s lacks a Task, an expectation or a run", id)
+			}
+			if !slices.Contains([]string{"objective", "guard", "control", "reserve", "practice"}, s.Role) {
+				t.Errorf("%s: unknown role %q", id, s.Role)
+			}
+			if !slices.Contains(known, s.Skill) {
+				t.Errorf("%s: the plugin has no skill %q", id, s.Skill)
+			}
+			if _, err := fs.Stat(fixtures.FS(), s.Fixture); err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+			for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
+				if len(steps) > 7 || steps[len(steps)-1].Text == "" {
+					t.Errorf("%s: %s must be at most six tool calls and a final text", id, name)
+				}
+			}
+		}
+	}
+}
+
+// A plugin with a note says of every project what its hook does there, and a
+// judge is asked where a record is to be written, and only there.
+func TestHookAndJudgeOfTheRecords(t *testing.T) {
+	t.Parallel()
 	for id, s := range suite(t) {
-		if s.task == "" || len(s.Expect.A) == 0 || len(s.Expect.B) == 0 || len(s.Oracle) == 0 || len(s.Nop) == 0 {
-			t.Errorf("%s lacks a Task, an expectation or a run", id)
-		}
-		if !slices.Contains([]string{"objective", "guard", "control", "reserve", "practice"}, s.Role) {
-			t.Errorf("%s: unknown role %q", id, s.Role)
-		}
 		if s.Hook != "note" && s.Hook != "silent" {
 			t.Errorf("%s: unknown hook %q", id, s.Hook)
 		}
@@ -190,34 +265,77 @@ func TestScenariosAreComplete(t *testing.T) {
 		if (s.Judge != "") != writes || writes != (s.Skill == "record-decision") {
 			t.Errorf("%s: a judge is asked where a record is to be written, and only there", id)
 		}
-		if _, err := fs.Stat(plugins.FS(), "os-adr/skills/"+s.Skill+"/SKILL.md"); err != nil {
-			t.Errorf("%s: %v", id, err)
-		}
-		if _, err := fs.Stat(fixtures.FS(), s.Fixture); err != nil {
-			t.Errorf("%s: %v", id, err)
-		}
-		for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
-			if len(steps) > 4 || steps[len(steps)-1].Text == "" {
-				t.Errorf("%s: %s must be at most three tool calls and a final text", id, name)
-			}
-		}
 	}
 }
 
-// coaching is what no Task may say. req 4, 5
-var coaching = regexp.MustCompile(`(?i)\badrs?\b|adr-|docs/adr|\bdecisions?\b|\brecord(?:s|ed)?\b|\b0\d{3}\b|os-adr`)
+// Each of the nine skills is the right one of a scenario that is no guard, by
+// its full name; no judge is asked and the guards want none of them.
+func TestNineSkillsAreEachAskedFor(t *testing.T) {
+	t.Parallel()
+	plugin := pluginOf(t, "nine-skills")
+	missing := skills(t, plugin)
+	if len(missing) != 9 {
+		t.Errorf("skills: got %d, want 9", len(missing))
+	}
+	for id, s := range suiteOf(t, "nine-skills") {
+		if s.Judge != "" || s.Hook != "" {
+			t.Errorf("%s: judge %q, hook %q, want neither", id, s.Judge, s.Hook)
+		}
+		want := assertion{Skill: plugin + ":" + s.Skill}
+		if s.Role == "guard" {
+			no := false
+			want = assertion{Consults: &no}
+		} else {
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Skill })
+		}
+		if diff := cmp.Diff([]assertion{want}, s.Expect.A); diff != "" {
+			t.Errorf("%s: axis a (-want +got):\n%s", id, diff)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("no scenario asks for %v", missing)
+	}
+}
+
+// coaching is what no Task of a suite may say. req 4, 5
+var coaching = map[string]*regexp.Regexp{
+	"os-adr":      regexp.MustCompile(`(?i)\badrs?\b|adr-|docs/adr|\bdecisions?\b|\brecord(?:s|ed)?\b|\b0\d{3}\b|os-adr`),
+	"nine-skills": regexp.MustCompile(`(?i)chores|quayside|\bnotes?\b|\bregist\w+|\bretir\w+|\bwithdr\w+|\bback-?port\w*|\bpin(?:s|ned)?\b|\.tsv\b|\bskills?\b`),
+}
+
+// named says whether a text names a skill, in words or as it is typed.
+func named(text string, skills []string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(skills, func(s string) bool {
+		return strings.Contains(text, s) || strings.Contains(text, strings.ReplaceAll(s, "-", " "))
+	})
+}
 
 func TestTasksDoNotCoach(t *testing.T) {
 	t.Parallel()
-	for id, s := range suite(t) {
-		if coaching.MatchString(s.task) {
-			t.Errorf("%s: the Task coaches", id)
+	for name, all := range suites(t) {
+		tells, known := coaching[name], skills(t, pluginOf(t, name))
+		if tells == nil {
+			t.Fatalf("nobody has said what coaches in the suite %s", name)
+		}
+		for id, s := range all {
+			if tells.MatchString(s.task) || named(s.task, known) {
+				t.Errorf("%s/%s: the Task coaches", name, id)
+			}
 		}
 	}
 	for _, text := range []string{"see the ADR", "as docs/adr says", "our decision", "rule 0003", "the record", "run adr-find"} {
-		if !coaching.MatchString(text) {
+		if !coaching["os-adr"].MatchString(text) {
 			t.Errorf("damage %q is not found", text)
 		}
+	}
+	for _, text := range []string{"add a note", "look into chores/lines", "register it", "retire the option", "backport it", "use the skill"} {
+		if !coaching["nine-skills"].MatchString(text) {
+			t.Errorf("damage %q is not found", text)
+		}
+	}
+	if !named("Please cut release 2", []string{"cut-release"}) || !named("run /x:cut-release", []string{"cut-release"}) {
+		t.Error("a skill's name is not found")
 	}
 }
 
@@ -276,12 +394,14 @@ func (p project) apply(s step) string {
 
 func TestRunsApplyToTheFixture(t *testing.T) {
 	t.Parallel()
-	for id, s := range suite(t) {
-		for name, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
-			p := load(t, s)
-			for _, st := range steps {
-				if fault := p.apply(st); fault != "" {
-					t.Errorf("%s: %s %s", id, name, fault)
+	for name, all := range suites(t) {
+		for id, s := range all {
+			for run, steps := range map[string][]step{"oracle": s.Oracle, "nop": s.Nop} {
+				p := load(t, s)
+				for _, st := range steps {
+					if fault := p.apply(st); fault != "" {
+						t.Errorf("%s/%s: %s %s", name, id, run, fault)
+					}
 				}
 			}
 		}

@@ -18,12 +18,17 @@ import (
 	"loopd/scenarios"
 )
 
-// bundled parses the suite as a campaign does, from its layout on disk.
+// bundled parses the first suite as a campaign does, from its layout on disk.
 func bundled(t *testing.T) harness.Suite {
 	t.Helper()
+	return bundledOf(t, scenarios.Default)
+}
+
+func bundledOf(t *testing.T, suite string) harness.Suite {
+	t.Helper()
 	laid := fstest.MapFS{}
-	add := func(from fs.FS, place func(string) string) error {
-		return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+	add := func(from fs.FS, root string, place func(string) string) error {
+		return fs.WalkDir(from, root, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -32,8 +37,8 @@ func bundled(t *testing.T) harness.Suite {
 			return err
 		})
 	}
-	err := add(scenarios.FS(), func(name string) string {
-		name = strings.TrimPrefix(name, "os-adr/")
+	err := add(scenarios.FS(), suite, func(name string) string {
+		name = strings.TrimPrefix(name, suite+"/")
 		if strings.HasSuffix(name, ".md") && name != "rubric.md" {
 			return "scenarios/" + name
 		}
@@ -42,7 +47,7 @@ func bundled(t *testing.T) harness.Suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := add(fixtures.FS(), func(name string) string { return "fixtures/" + name }); err != nil {
+	if err := add(fixtures.FS(), ".", func(name string) string { return "fixtures/" + name }); err != nil {
 		t.Fatal(err)
 	}
 	s, err := harness.ParseSuite(laid)
@@ -75,8 +80,16 @@ func play(t *testing.T, suite harness.Suite, sc harness.Scenario, steps []harnes
 	for name, f := range start {
 		put(t, filepath.Join(p.dir, name), string(f.Data))
 	}
-	p.line(t, map[string]any{"type": "system", "subtype": "init", "cwd": p.dir, "skills": []string{"os-adr:find-decision", "os-adr:record-decision"}})
+	plugin := suite.Checker.Plugin
+	var listed []string
+	for _, name := range skills(t, plugin) {
+		listed = append(listed, plugin+":"+name)
+	}
+	p.line(t, map[string]any{"type": "system", "subtype": "init", "cwd": p.dir, "skills": listed})
 	for _, st := range steps {
+		if st.Skill != "" {
+			st.Skill = plugin + ":" + st.Skill
+		}
 		p.step(t, sc.ID, st, programs)
 	}
 	if p.end, err = harness.ReadTree(os.DirFS(p.dir)); err != nil {
@@ -114,7 +127,7 @@ func (p *played) step(t *testing.T, id string, st harness.Step, programs string)
 	at := func(name string) string { return filepath.Join(p.dir, name) }
 	switch {
 	case st.Skill != "":
-		p.tool(t, "Skill", map[string]any{"skill": "os-adr:" + st.Skill}, "")
+		p.tool(t, "Skill", map[string]any{"skill": st.Skill}, "")
 	case st.Bash != "":
 		p.tool(t, "Bash", map[string]any{"command": st.Bash}, shell(t, id, p.dir, programs, st.Bash))
 	case st.Read != "":
@@ -158,26 +171,34 @@ func score(t *testing.T, suite harness.Suite, sc harness.Scenario, p played, ans
 // axis b whoever plays it, so that its pass would mean something.
 func TestBothDirections(t *testing.T) {
 	t.Parallel()
-	suite, bin := bundled(t), programs(t)
-	if len(suite.Scenarios) < 16 {
-		t.Fatalf("scenarios: got %d, want 16", len(suite.Scenarios))
+	for name, fewest := range map[string]int{"os-adr": 16, "nine-skills": 12} {
+		suite := bundledOf(t, name)
+		bin := programsOf(t, suite.Checker.Plugin)
+		if len(suite.Scenarios) < fewest {
+			t.Fatalf("%s: scenarios: got %d, want %d", name, len(suite.Scenarios), fewest)
+		}
+		for _, sc := range suite.Scenarios {
+			bothDirections(t, suite, sc, bin)
+		}
 	}
-	for _, sc := range suite.Scenarios {
-		oracle := score(t, suite, sc, play(t, suite, sc, sc.Oracle, bin), false)
-		nop := score(t, suite, sc, play(t, suite, sc, sc.Nop, bin), false)
-		wantB := harness.Pass
-		if sc.Role == harness.Control {
-			wantB = harness.Fail
-		}
-		if a, b := oracle.Check(harness.AxisA), oracle.Check(harness.AxisB); a.Outcome != harness.Pass || b.Outcome != wantB {
-			t.Errorf("%s: oracle: a %s %s, b %s %s, want pass and %s", sc.ID, a.Outcome, a.Reason, b.Outcome, b.Reason, wantB)
-		}
-		if a, b := nop.Check(harness.AxisA), nop.Check(harness.AxisB); a.Outcome != harness.Fail || b.Outcome != harness.Fail {
-			t.Errorf("%s: nop: a %s %s, b %s %s, want fail twice", sc.ID, a.Outcome, a.Reason, b.Outcome, b.Reason)
-		}
-		if untouched := score(t, suite, sc, play(t, suite, sc, nil, bin), false); untouched.Outcome != harness.Fail {
-			t.Errorf("%s: an untouched project is a %s", sc.ID, untouched.Outcome)
-		}
+}
+
+func bothDirections(t *testing.T, suite harness.Suite, sc harness.Scenario, bin string) {
+	t.Helper()
+	oracle := score(t, suite, sc, play(t, suite, sc, sc.Oracle, bin), false)
+	nop := score(t, suite, sc, play(t, suite, sc, sc.Nop, bin), false)
+	wantB := harness.Pass
+	if sc.Role == harness.Control {
+		wantB = harness.Fail
+	}
+	if a, b := oracle.Check(harness.AxisA), oracle.Check(harness.AxisB); a.Outcome != harness.Pass || b.Outcome != wantB {
+		t.Errorf("%s: oracle: a %s %s, b %s %s, want pass and %s", sc.ID, a.Outcome, a.Reason, b.Outcome, b.Reason, wantB)
+	}
+	if a, b := nop.Check(harness.AxisA), nop.Check(harness.AxisB); a.Outcome != harness.Fail || b.Outcome != harness.Fail {
+		t.Errorf("%s: nop: a %s %s, b %s %s, want fail twice", sc.ID, a.Outcome, a.Reason, b.Outcome, b.Reason)
+	}
+	if untouched := score(t, suite, sc, play(t, suite, sc, nil, bin), false); untouched.Outcome != harness.Fail {
+		t.Errorf("%s: an untouched project is a %s", sc.ID, untouched.Outcome)
 	}
 }
 

@@ -40,7 +40,7 @@ func runFreeze(ctx context.Context, e env, reason string, asJSON bool) error {
 	dir := l.Config.Suite
 	if dir == config.Bundled {
 		dir = home.Suite()
-		if err := layBundled(home); err != nil {
+		if err := layBundled(home, l.Config); err != nil {
 			return err
 		}
 	}
@@ -65,14 +65,18 @@ func runFreeze(ctx context.Context, e env, reason string, asJSON bool) error {
 }
 
 // layBundled lays the bundled suite out anew when it is not there.
-func layBundled(home campaign.Home) error {
-	if err := home.Make(); err != nil {
-		return err
-	}
+func layBundled(home campaign.Home, c config.Config) error {
 	if _, err := os.Stat(home.Suite()); err == nil {
 		return nil
 	}
-	return campaign.WriteBundled(home.Suite())
+	name, err := bundledSuite(c)
+	if err != nil {
+		return err
+	}
+	if err := home.Make(); err != nil {
+		return err
+	}
+	return campaign.WriteBundledSuite(name, home.Suite())
 }
 
 // parses refuses to seal a suite that no campaign could run on.

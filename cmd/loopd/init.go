@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,18 +42,22 @@ func runInit(e env, own bool) error {
 	if _, err := os.Lstat(path); err == nil {
 		return usageError("loopd config", "set up %s: %s exists", name, path)
 	}
+	bundled, measured, err := campaign.BundledFor(name)
+	if err != nil {
+		return err
+	}
 	suite := config.Bundled
 	if own {
 		suite = ownSuite
-		err := campaign.WriteBundled(filepath.Join(e.dir, ownSuite))
+		err := campaign.WriteBundledSuite(cmp.Or(bundled, campaign.BundledSuite), filepath.Join(e.dir, ownSuite))
 		if errors.Is(err, fs.ErrExist) {
 			return usageError("loopd init", "set up %s: %s exists", name, filepath.Join(e.dir, ownSuite))
 		}
 		if err != nil {
 			return err
 		}
-	} else if name != campaign.BundledSuite {
-		return usageError("loopd init --own-suite", "set up %s: the bundled suite measures the plugin %s; this one needs a suite of its own", name, campaign.BundledSuite)
+	} else if !measured {
+		return usageError("loopd init --own-suite", "set up %s: no bundled suite measures this plugin; it needs a suite of its own", name)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -212,13 +212,10 @@ func (o rehearseOptions) kept() string {
 
 // check refuses what cannot be meant.
 func (o rehearseOptions) check() error {
-	suites, err := campaign.BundledSuites()
-	if err != nil {
+	if err := knownSuite("loopd rehearse", o.suite); err != nil {
 		return err
 	}
 	switch fault, profile := rehearsal.Fault(o.fault), loop.Profile(o.profile); {
-	case !slices.Contains(suites, o.suite):
-		return usageError("loopd rehearse --suite "+campaign.BundledSuite, "no bundled suite %q", o.suite)
 	case fault != rehearsal.NoFault && !slices.Contains(rehearsal.Faults(), fault):
 		return usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", fault)
 	case !slices.Contains(loop.Profiles(), profile):
@@ -261,8 +258,7 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "\n%d sessions, %d valid, %s; hook note verified in %d of %d that expect it\n",
-		r.Sessions, r.Valid, invalidText(r.Invalid), r.VerifiedNotes, r.ExpectNote)
+	fmt.Fprintf(e.stdout, "\n%d sessions, %d valid, %s; %s\n", r.Sessions, r.Valid, invalidText(r.Invalid), noteText(r))
 	fmt.Fprintf(e.stdout, "%d of %d planted faults show as their class\n", shownRight(r.Faults), len(r.Faults))
 	fmt.Fprintf(e.stdout, "%d of %d sessions isolated; ", r.Isolated, r.Sessions)
 	fmt.Fprintf(e.stdout, "%d mismatches, %d orphan processes, user's repository untouched: %s\n", r.Mismatches, r.Orphans, yesNo(r.UserUntouched))
@@ -278,6 +274,14 @@ func shownRight(faults []rehearsal.ShownFault) int {
 		}
 	}
 	return n
+}
+
+// noteText says how often the hook's note arrived; not every plugin has a hook.
+func noteText(r rehearsal.Result) string {
+	if r.ExpectNote == 0 {
+		return "no session expects a hook note"
+	}
+	return fmt.Sprintf("hook note verified in %d of %d that expect it", r.VerifiedNotes, r.ExpectNote)
 }
 
 // printKept says where to look further when the directory stays.

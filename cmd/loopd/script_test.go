@@ -117,15 +117,16 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.txt"), talk.Bytes(), 0o644))
 }
 
-// makePlugin writes the bundled plugin into a new directory and commits it:
-// "plugin DIR".
+// makePlugin writes a bundled plugin into a new directory and commits it:
+// "plugin DIR [NAME]".
 func makePlugin(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: plugin DIR")
+	if len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: plugin DIR [NAME]")
 	}
-	sub, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
+	name := append(args, campaign.BundledSuite)[1]
+	sub, err := fs.Sub(plugins.FS(), name)
 	ts.Check(err)
-	modes := func(name string) fs.FileMode { return plugins.Mode(campaign.BundledSuite + "/" + name) }
+	modes := func(file string) fs.FileMode { return plugins.Mode(name + "/" + file) }
 	dir := ts.MkAbs(args[0])
 	ts.Check(frozen.Materialise(sub, modes, dir))
 	for _, step := range []string{"init --quiet --initial-branch=main", "add --all", "commit --quiet --message start"} {
@@ -262,31 +263,26 @@ func noTask(ts *testscript.TestScript, name, text string) {
 
 // taskIn names the first task that a text shows, and where.
 func taskIn(ts *testscript.TestScript, text string) string {
-	suite, err := bundled()
+	suites, err := bundled()
 	ts.Check(err)
-	for _, sc := range suite.Scenarios {
-		for _, span := range sc.Task.Overlap(text, heldOut) {
-			return fmt.Sprintf("the task of %s: %q", sc.ID, text[span.Start:span.End])
+	for _, suite := range suites {
+		for _, sc := range suite.Scenarios {
+			for _, span := range sc.Task.Overlap(text, heldOut) {
+				return fmt.Sprintf("the task of %s: %q", sc.ID, text[span.Start:span.End])
+			}
 		}
 	}
 	return ""
 }
 
-// bundled reads the suite inside the program once.
-var bundled = sync.OnceValues(func() (harness.Suite, error) {
-	dir, err := os.MkdirTemp("", "suite-")
-	if err != nil {
-		return harness.Suite{}, err
+// bundled reads the suites inside the program once.
+var bundled = sync.OnceValues(func() (suites []harness.Suite, err error) {
+	names, err := campaign.BundledSuites()
+	for _, name := range names {
+		suite, readErr := campaign.ReadBundled(name)
+		suites, err = append(suites, suite), errors.Join(err, readErr)
 	}
-	defer os.RemoveAll(dir)
-	if err := campaign.WriteBundled(filepath.Join(dir, "suite")); err != nil {
-		return harness.Suite{}, err
-	}
-	loaded, err := frozen.Load(filepath.Join(dir, "suite"))
-	if err != nil {
-		return harness.Suite{}, err
-	}
-	return harness.ParseSuite(loaded.FS())
+	return suites, err
 })
 
 // nothingHeldOut wants no task in the files below the directories given, a

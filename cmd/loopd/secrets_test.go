@@ -166,7 +166,7 @@ func newLeaky(t *testing.T) *leaky {
 	server := httptest.NewServer(l.api)
 	t.Cleanup(func() { l.api.hold(false); server.CloseClientConnections(); server.Close() })
 	l.url = server.URL
-	suite, err := bundled()
+	suite, err := campaign.ReadBundled(campaign.BundledSuite)
 	if err != nil {
 		t.Fatal(err)
 	}

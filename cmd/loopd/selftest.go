@@ -18,15 +18,32 @@ import (
 )
 
 func newSelftest(e env) *cobra.Command {
-	var asJSON, all bool
+	var o selftestOptions
 	cmd := &cobra.Command{
 		Use: "selftest", Short: "does the checker tell right from wrong", Args: noArgs,
-		Long: "  loopd selftest\n\nRuns every scenario's oracle and nop through the stand-in agent: no model, no\ntask. Then it breaks one thing at a time in them, and makes wrong runs of them\nthat try to pass (exploits). Exits 3 when a run comes out wrong or an exploit\npasses. Without a loopd.yaml here it tests the bundled suite on the bundled plugin.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), e, asJSON, all) },
+		Long: "  loopd selftest\n\nRuns every scenario's oracle and nop through the stand-in agent: no model, no\ntask. Then it breaks one thing at a time in them, and makes wrong runs of them\nthat try to pass (exploits). Exits 3 when a run comes out wrong or an exploit\npasses. Without a loopd.yaml here it tests the bundled suite on the bundled plugin,\nwith --suite any bundled one on its plugin.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), e, o) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	cmd.Flags().BoolVar(&all, "all", false, "list every damaged run and every exploit")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list every damaged run and every exploit")
+	cmd.Flags().StringVar(&o.suite, "suite", "", "a bundled suite to test on its plugin, whatever is set up here")
 	return cmd
+}
+
+type selftestOptions struct {
+	json, all bool
+	suite     string
+}
+
+// bench opens what is tested.
+func (o selftestOptions) bench(ctx context.Context, e env) (bench, error) {
+	if o.suite == "" {
+		return openBench(ctx, e)
+	}
+	if err := knownSuite("loopd selftest", o.suite); err != nil {
+		return bench{}, err
+	}
+	return bundledBench(ctx, o.suite)
 }
 
 // fewestAttempts is how many exploits must have been tried before their number
@@ -51,8 +68,8 @@ type selftestResult struct {
 	Listed      []rehearsal.AttackCase `json:"listed"`
 }
 
-func runSelftest(ctx context.Context, e env, asJSON, all bool) error {
-	b, err := openBench(ctx, e)
+func runSelftest(ctx context.Context, e env, o selftestOptions) error {
+	b, err := o.bench(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -68,12 +85,12 @@ func runSelftest(ctx context.Context, e env, asJSON, all bool) error {
 	if err != nil {
 		return err
 	}
-	out := selftestOf(r, all)
+	out := selftestOf(r, o.all)
 	out.Scenarios, out.NotRun = len(b.sealed.Suite.Scenarios), campaign.GridOf(b.sealed.Suite, b.graphs, nil).NotRun
-	if asJSON {
+	if o.json {
 		err = printJSON(e.stdout, out)
 	} else {
-		err = printSelftest(e, out, all)
+		err = printSelftest(e, out, o.all)
 	}
 	if err != nil {
 		return err
@@ -177,7 +194,7 @@ type bench struct {
 func openBench(ctx context.Context, e env) (bench, error) {
 	l, err := loadConfig(e)
 	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
-		return bundledBench(ctx)
+		return bundledBench(ctx, campaign.BundledSuite)
 	}
 	if err != nil {
 		return bench{}, err
@@ -196,13 +213,13 @@ func openBench(ctx context.Context, e env) (bench, error) {
 	return b, err
 }
 
-func bundledBench(ctx context.Context) (bench, error) {
+func bundledBench(ctx context.Context, suite string) (bench, error) {
 	dir, err := os.MkdirTemp("", "loopd-bundled-")
 	if err != nil {
 		return bench{}, err
 	}
 	b := bench{home: campaign.Home{Dir: dir}, commit: "bundled", close: func() { os.RemoveAll(dir) }}
-	if b.sealed, err = b.home.OpenBundled(ctx); err != nil {
+	if b.sealed, err = b.home.OpenBundledSuite(ctx, suite); err != nil {
 		b.close()
 		return bench{}, err
 	}

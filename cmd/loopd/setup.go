@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"loopd/harness"
 	"loopd/internal/campaign"
@@ -35,16 +36,43 @@ func homeOf(e env, c config.Config) (campaign.Home, error) {
 // openSuite opens the suite of the settings.
 func openSuite(ctx context.Context, h campaign.Home, c config.Config) (campaign.Sealed, error) {
 	if c.Suite == config.Bundled {
+		name, err := bundledSuite(c)
+		if err != nil {
+			return campaign.Sealed{}, err
+		}
 		if err := h.Make(); err != nil {
 			return campaign.Sealed{}, err
 		}
-		return h.OpenBundled(ctx)
+		return h.OpenBundledSuite(ctx, name)
 	}
 	sealed, err := campaign.OpenSuite(c.Suite)
 	if errors.Is(err, os.ErrNotExist) {
 		return sealed, &codedError{exitUsage, err, "loopd init"}
 	}
 	return sealed, err
+}
+
+// bundledSuite is the suite inside the program for the plugin of the settings.
+func bundledSuite(c config.Config) (string, error) {
+	plugin, err := pluginName(c.Plugin)
+	if err != nil {
+		return "", err
+	}
+	name, ok, err := campaign.BundledFor(plugin)
+	if err == nil && !ok {
+		err = usageError("loopd init --own-suite", "open suite: no bundled suite measures the plugin %s; it needs a suite of its own", plugin)
+	}
+	return name, err
+}
+
+// knownSuite refuses a name that no bundled suite has; verb is the command that
+// was given it.
+func knownSuite(verb, name string) error {
+	suites, err := campaign.BundledSuites()
+	if err == nil && !slices.Contains(suites, name) {
+		err = usageError(verb+" --suite "+campaign.BundledSuite, "no bundled suite %q; there are: %s", name, strings.Join(suites, ", "))
+	}
+	return err
 }
 
 // pickCells wants the cells of the scenarios and tiers named in the settings.

@@ -133,10 +133,30 @@ func ReadBundled(name string) (harness.Suite, error) {
 	return suite, nil
 }
 
-// WriteBundled lays the default bundled suite out in a new directory, unsealed.
-func WriteBundled(dir string) error { return writeBundled(BundledSuite, dir) }
+// BundledFor returns the name of the bundled suite whose checker names a plugin;
+// ok is false where there is none.
+func BundledFor(plugin string) (name string, ok bool, err error) {
+	names, err := BundledSuites()
+	if err != nil {
+		return "", false, err
+	}
+	for _, name := range names {
+		suite, err := ReadBundled(name)
+		if err != nil {
+			return "", false, err
+		}
+		if suite.Checker.Plugin == plugin {
+			return name, true, nil
+		}
+	}
+	return "", false, nil
+}
 
-func writeBundled(name, dir string) error {
+// WriteBundled lays the default bundled suite out in a new directory, unsealed.
+func WriteBundled(dir string) error { return WriteBundledSuite(BundledSuite, dir) }
+
+// WriteBundledSuite does the same with any of BundledSuites.
+func WriteBundledSuite(name, dir string) error {
 	fsys, err := bundledFS(name)
 	if err != nil {
 		return fmt.Errorf("lay out the bundled suite: %w", err)
@@ -207,7 +227,7 @@ func (h Home) OpenBundled(ctx context.Context) (Sealed, error) {
 
 // OpenBundledSuite does the same with any of BundledSuites.
 func (h Home) OpenBundledSuite(ctx context.Context, name string) (Sealed, error) {
-	err := writeBundled(name, h.Suite())
+	err := WriteBundledSuite(name, h.Suite())
 	switch {
 	case errors.Is(err, fs.ErrExist):
 	case err != nil:

@@ -229,6 +229,24 @@ func TestReadBundled(t *testing.T) {
 			}
 		}
 	}
+	measured := make(map[string]string)
+	for _, name := range names {
+		suite, err := ReadBundled(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugin := suite.Checker.Plugin
+		if other := measured[plugin]; other != "" {
+			t.Errorf("%s and %s both measure %s: which one is meant?", other, name, plugin)
+		}
+		measured[plugin] = name
+		if got, ok, err := BundledFor(plugin); got != name || !ok || err != nil {
+			t.Errorf("suite for %s: got %q %v %v, want %s", plugin, got, ok, err, name)
+		}
+	}
+	if got, ok, err := BundledFor("tides"); got != "" || ok || err != nil {
+		t.Errorf("suite for a plugin nobody bundled: got %q %v %v", got, ok, err)
+	}
 	if _, err := ReadBundled("../plugins"); err == nil || !strings.Contains(err.Error(), "there are: ") {
 		t.Errorf("got %v, want the names there are", err)
 	}

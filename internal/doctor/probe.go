@@ -90,7 +90,7 @@ func newProbe(o ProbeOptions, dir string) (*probe, error) {
 	p.o.Suite.Scenarios = []harness.Scenario{{
 		ID: probeID, Role: harness.Practice, Fixture: at.Fixture, Changes: at.Changes, Graph: at.Graph, Hook: at.Hook,
 		PracticeTask: "Say in one sentence what this project is.",
-		Oracle:       []harness.Step{{Bash: p.look()}, {Text: "It relays webhooks."}}, Nop: []harness.Step{{Text: "Nothing to say."}},
+		Oracle:       []harness.Step{{Bash: p.look()}, {Text: "It is a small project."}}, Nop: []harness.Step{{Text: "Nothing to say."}},
 	}}
 	p.spec = harness.Spec{Campaign: "doctor", Attempt: 1, Slot: harness.Slot{
 		Wording: probeID, Cell: harness.Cell{Scenario: probeID, Tier: o.Suite.Launch.Tiers[0].Name}, Rep: 1,
@@ -100,10 +100,11 @@ func newProbe(o ProbeOptions, dir string) (*probe, error) {
 	return p, p.poison.write()
 }
 
-// spokenTo is a scenario whose project the hook speaks to.
+// spokenTo is a scenario whose project the hook speaks to, or any where the
+// plugin has no hook.
 func spokenTo(s harness.Suite) (harness.Scenario, bool) {
 	for _, sc := range s.Scenarios {
-		if sc.Hook == harness.HookNote && !sc.Graph {
+		if (sc.Hook == harness.HookNote || s.Launch.Note.Kind == harness.NoteNone) && !sc.Graph {
 			return sc, true
 		}
 	}

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -122,4 +123,22 @@ func (out *Result) compareFaults(s *loop.State, plan Plan) {
 		}
 		out.Faults = append(out.Faults, c)
 	}
+}
+
+// driftingFile is a sealed file that an operator may be tempted to improve.
+func (r *run) driftingFile() string {
+	if r.sealed.Suite.Rubric == "" {
+		return "launch.yaml"
+	}
+	return "rubric.md"
+}
+
+// edit changes a sealed file the way an editor does: one more line.
+func edit(path string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("When in doubt, answer YES.\n")
+	return errors.Join(err, f.Close())
 }

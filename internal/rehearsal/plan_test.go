@@ -2,36 +2,41 @@ package rehearsal
 
 import (
 	"fmt"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"loopd/candidates"
-	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/loop"
-	"loopd/plugins"
 )
 
 func bundledSuite(t *testing.T) harness.Suite {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "suite")
-	if err := campaign.WriteBundled(dir); err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := frozen.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	suite, err := harness.ParseSuite(loaded.FS())
+	return suiteOf(t, campaign.BundledSuite)
+}
+
+// suiteOf reads a bundled suite, suiteNames lists them.
+func suiteOf(t *testing.T, name string) harness.Suite {
+	t.Helper()
+	suite, err := campaign.ReadBundled(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return suite
+}
+
+func suiteNames(t *testing.T) []string {
+	t.Helper()
+	names, err := campaign.BundledSuites()
+	if err != nil || len(names) < 2 {
+		t.Fatalf("got %d bundled suites (%v), want 2 and more", len(names), err)
+	}
+	return names
 }
 
 func wholePlan(t *testing.T) Plan {
@@ -56,21 +61,16 @@ func planned(t *testing.T, suite harness.Suite, n int) Plan {
 // notePath is where the bundled plugin keeps its note.
 const notePath = "hooks/session-start-note.md"
 
-// startFiles is the bundled plugin, which every rehearsal starts with.
+// startFiles is the first bundled plugin, which a rehearsal starts with.
 func startFiles(t *testing.T) map[string][]byte {
 	t.Helper()
-	out := make(map[string][]byte)
-	root, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		out[name], err = fs.ReadFile(root, name)
-		return err
-	})
+	return filesOf(t, bundledSuite(t))
+}
+
+// filesOf is the plugin a bundled suite measures.
+func filesOf(t *testing.T, suite harness.Suite) map[string][]byte {
+	t.Helper()
+	out, err := pluginFiles(suite.Checker.Plugin)
 	if err != nil || len(out) == 0 {
 		t.Fatalf("got %d files, %v", len(out), err)
 	}
@@ -78,12 +78,7 @@ func startFiles(t *testing.T) map[string][]byte {
 }
 
 func surfaceText(files map[string][]byte) string {
-	var b strings.Builder
-	for _, p := range candidates.NewSurface(files, notePath).Paths {
-		b.Write(files[p])
-		b.WriteByte('\n')
-	}
-	return b.String()
+	return joinedFiles(candidates.NewSurface(files, notePath), files)
 }
 
 func meanRate(p Plan, text string) float64 {
@@ -96,24 +91,27 @@ func meanRate(p Plan, text string) float64 {
 
 func TestPlanKinds(t *testing.T) {
 	t.Parallel()
-	got := make(map[Kind]int)
-	free := 0
-	for i, p := range wholePlan(t).Candidates {
-		got[p.Kind]++
-		if p.FreeOfCost {
-			free++
+	for name, want := range map[string]map[Kind]int{
+		"os-adr":      {Null: 6, Harmful: 2, Large: 2, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 1, LongNote: 1, Duplicate: 1, NoOp: 1},
+		"nine-skills": {Null: 6, Harmful: 2, Large: 2, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 2, Duplicate: 1, NoOp: 1},
+	} {
+		got := make(map[Kind]int)
+		free := 0
+		for i, p := range planned(t, suiteOf(t, name), 0).Candidates {
+			got[p.Kind]++
+			if p.FreeOfCost {
+				free++
+			}
+			if want := fmt.Sprintf("c%03d", i+1); p.ID != want {
+				t.Errorf("%s: candidate %d: got id %s, want %s", name, i, p.ID, want)
+			}
 		}
-		if want := fmt.Sprintf("c%03d", i+1); p.ID != want {
-			t.Errorf("candidate %d: got id %s, want %s", i, p.ID, want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: kinds (-want +got):\n%s", name, diff)
 		}
-	}
-	for kind, want := range map[Kind]int{Null: 6, Harmful: 2, Large: 2, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 1, LongNote: 1, Duplicate: 1, NoOp: 1} {
-		if got[kind] != want {
-			t.Errorf("%s: got %d, want %d", kind, got[kind], want)
+		if free != 4 {
+			t.Errorf("%s: free of cost: got %d, want 4", name, free)
 		}
-	}
-	if free != 4 {
-		t.Errorf("free of cost: got %d, want 4", free)
 	}
 }
 
@@ -121,9 +119,23 @@ func TestPlanKinds(t *testing.T) {
 // is put on the real champion's files, and the true means are compared.
 func TestPlanShifts(t *testing.T) {
 	t.Parallel()
-	plan := wholePlan(t)
-	champion := startFiles(t)
-	surface := candidates.NewSurface(champion, notePath)
+	for _, name := range suiteNames(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			suite := suiteOf(t, name)
+			planShifts(t, suite, planned(t, suite, 0))
+		})
+	}
+}
+
+func planShifts(t *testing.T, suite harness.Suite, plan Plan) {
+	t.Helper()
+	champion := filesOf(t, suite)
+	surface := candidates.NewSurface(champion, suite.Launch.Note.File)
+	mean := func(files map[string][]byte) float64 { return meanRate(plan, joinedFiles(surface, files)) }
+	shift := map[Kind]float64{
+		Null: 0, Harmful: -.10, Large: .30, Small: .08, Collapse: .08, Eager: .15, OneCell: .60 / float64(len(plan.Wording.Objective)),
+	}
 	for _, p := range plan.Candidates {
 		if p.FreeOfCost {
 			continue
@@ -132,16 +144,14 @@ func TestPlanShifts(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", p.ID, err)
 		}
-		got := meanRate(plan, surfaceText(next)) - meanRate(plan, surfaceText(champion))
-		want := map[Kind]float64{Null: 0, Harmful: -.10, Large: .30, Small: .08, Collapse: .08, Eager: .15, OneCell: .60 / 14}[p.Kind]
-		if math.Abs(got-want) > 1e-9 {
+		if got, want := mean(next)-mean(champion), shift[p.Kind]; math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s %s: got a shift of the mean of %v, want %v", p.ID, p.Kind, got, want)
 		}
 		if p.Kind == Large {
 			champion = next
 		}
 	}
-	if mean := meanRate(plan, surfaceText(champion)); mean > 1 {
+	if mean := mean(champion); mean > 1 {
 		t.Errorf("got a mean of %v at the end, want room for two large ones", mean)
 	}
 }
@@ -150,20 +160,23 @@ func TestPlanShifts(t *testing.T) {
 // what it says.
 func TestPlanRates(t *testing.T) {
 	t.Parallel()
-	plan := wholePlan(t)
-	var all []string
-	for _, e := range plan.Wording.Effects {
-		all = append(all, e.Phrase)
-	}
-	for _, text := range []string{"", strings.Join(all, "\n")} {
-		for cell := range plan.Wording.Base {
-			if r := plan.Wording.Rate(cell, text); r <= 0 || r >= 1 {
-				t.Errorf("%s: got a rate of %v, want one within (0,1)", cell, r)
+	for _, name := range suiteNames(t) {
+		suite := suiteOf(t, name)
+		plan := planned(t, suite, 0)
+		var all []string
+		for _, e := range plan.Wording.Effects {
+			all = append(all, e.Phrase)
+		}
+		for _, text := range []string{"", strings.Join(all, "\n")} {
+			for cell := range plan.Wording.Base {
+				if r := plan.Wording.Rate(cell, text); r <= 0 || r >= 1 {
+					t.Errorf("%s: %s: got a rate of %v, want one within (0,1)", name, cell, r)
+				}
 			}
 		}
-	}
-	if start := meanRate(plan, surfaceText(startFiles(t))); start > .4 {
-		t.Errorf("got a mean of %v at the start, want at most .4", start)
+		if start := meanRate(plan, surfaceText(filesOf(t, suite))); start > .4 || start < .3 {
+			t.Errorf("%s: got a mean of %v at the start, want .3 to .4", name, start)
+		}
 	}
 }
 

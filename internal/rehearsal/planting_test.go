@@ -157,31 +157,37 @@ func TestPlantingDamage(t *testing.T) {
 	}
 }
 
-// Cells and faults of the bundled file are cells of its suite.
+// Cells and faults of a bundled file are cells of its suite, and it says a rate
+// for each of them.
 func TestPlantingNamesCellsThereAre(t *testing.T) {
 	t.Parallel()
-	suite := bundledSuite(t)
-	p, err := ReadPlanting(suite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cells := suite.Cells(harness.Objective)
-	for _, f := range p.Faults {
-		if !slices.ContainsFunc(cells, func(c harness.Cell) bool { return c.String() == f.Cell }) {
-			t.Errorf("fault %s: no cell %s", f.Fault, f.Cell)
+	for _, name := range suiteNames(t) {
+		suite := suiteOf(t, name)
+		p, err := ReadPlanting(suite)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, s := range p.Sown {
-		if len(s.Cells) > 0 && !slices.ContainsFunc(cells, s.matches) {
-			t.Errorf("%s: no cell is one of %v", s.Kind, s.Cells)
+		if len(p.Sown) < 18 || len(p.Faults) < 3 {
+			t.Errorf("%s: %d candidates and %d faults", name, len(p.Sown), len(p.Faults))
 		}
-	}
-	for _, c := range cells {
-		if rate, ok := ReferenceRates("os-adr")(c); !ok || rate != p.rate(c) {
-			t.Errorf("%s: reference %v %v, planted %v", c, rate, ok, p.rate(c))
+		cells := suite.Cells(harness.Objective)
+		for _, f := range p.Faults {
+			if !slices.ContainsFunc(cells, func(c harness.Cell) bool { return c.String() == f.Cell }) {
+				t.Errorf("%s: fault %s: no cell %s", name, f.Fault, f.Cell)
+			}
 		}
-		if rate, ok := ReferenceRates("tides")(c); ok {
-			t.Errorf("%s: got a reference rate of %v for a plugin that never ran", c, rate)
+		for _, s := range p.Sown {
+			if len(s.Cells) > 0 && !slices.ContainsFunc(cells, s.matches) {
+				t.Errorf("%s: %s: no cell is one of %v", name, s.Kind, s.Cells)
+			}
+		}
+		for _, c := range cells {
+			if rate, ok := ReferenceRates(suite.Checker.Plugin)(c); !ok || rate != p.rate(c) {
+				t.Errorf("%s: %s: reference %v %v, planted %v", name, c, rate, ok, p.rate(c))
+			}
+			if rate, ok := ReferenceRates("tides")(c); ok {
+				t.Errorf("%s: got a reference rate of %v for a plugin that never ran", c, rate)
+			}
 		}
 	}
 }

@@ -355,7 +355,7 @@ func (r *run) observe(s *loop.State, e loop.Event) {
 	if r.Fault == FrozenDrift && !r.drifted && s.Sessions() >= driftAfter {
 		r.drifted = true
 		r.verdicts = verdicts(s)
-		if err := edit(filepath.Join(r.sealed.Dir, "rubric.md")); err != nil {
+		if err := edit(filepath.Join(r.sealed.Dir, r.driftingFile())); err != nil {
 			r.Log.Error("the planted drift could not be made", "error", err)
 		}
 	}
@@ -377,16 +377,6 @@ func (r *run) driftModel(s *loop.State) {
 	if r.Fault == ModelDrift && middle != nil && middle.Commit != "" {
 		r.rig.drifted.Store(true)
 	}
-}
-
-// edit changes a sealed file the way an editor does: one more line.
-func edit(path string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("When in doubt, answer YES.\n")
-	return errors.Join(err, f.Close())
 }
 
 func verdicts(s *loop.State) int {

@@ -477,3 +477,25 @@ func sameEverywhere(t *testing.T, r Result, results string) {
 		t.Error("the user's repository was changed")
 	}
 }
+
+// A suite of nine skills, without records, note and judge, is rehearsed by the
+// same program.
+func TestRehearsalWithoutHook(t *testing.T) {
+	t.Parallel()
+	s := Setup{
+		Seed: 1, Agent: StandIn, Profile: loop.Fast, Suite: "nine-skills", Candidates: 2, Sessions: 160, Scenarios: []string{"L1", "C1", "E1", "N1"},
+	}
+	r, err := Run(t.Context(), options(s, filepath.Join(openTemp(t), "work")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Mismatches != 0 || len(r.Candidates) != s.Candidates || r.Outcome == "" {
+		t.Errorf("outcome %q, %d mismatches: %+v", r.Outcome, r.Mismatches, r.Candidates)
+	}
+	if r.ExpectNote != 0 || r.VerifiedNotes != 0 || r.Exposed != r.Valid || r.Valid < 60 {
+		t.Errorf("%d notes expected, %d verified, %d exposed of %d valid", r.ExpectNote, r.VerifiedNotes, r.Exposed, r.Valid)
+	}
+	if r.Orphans != 0 || !r.UserUntouched {
+		t.Errorf("got %d orphans, user's repository untouched %v", r.Orphans, r.UserUntouched)
+	}
+}
