@@ -32,14 +32,14 @@ type Scenario struct {
 	Graph bool `yaml:"graph,omitempty"`
 	// Pair is the scenario a control is read beside, such as the same task
 	// without the graph.
-	Pair   string `yaml:"pair,omitempty"`
-	Expect Expect `yaml:"expect"`
-	// Forbidden are changes of the project which must not be there at the end.
-	Forbidden []Diff `yaml:"forbidden,omitempty"`
+	Pair string `yaml:"pair,omitempty"`
 	// NeverSay are words and phrases that the task must not hold: whoever is told
 	// them is coached. The names of the plugin, its skills and its programs are
 	// meant without being listed.
 	NeverSay []string `yaml:"never_say,omitempty"`
+	Expect   Expect   `yaml:"expect"`
+	// Forbidden are changes of the project which must not be there at the end.
+	Forbidden []Diff `yaml:"forbidden,omitempty"`
 	// Judge is the question asked when no file settled axis b; empty for none.
 	Judge string `yaml:"judge,omitempty"`
 	// Oracle and Nop are a perfect and an idle run, for the self-test and the
@@ -221,9 +221,9 @@ func (s Scenario) validate() error {
 			bad("forbidden: %w", err)
 		}
 	}
-	for name, steps := range map[string][]Step{"oracle": s.Oracle, "nop": s.Nop} {
+	for i, steps := range [][]Step{s.Oracle, s.Nop} {
 		if len(steps) == 0 || steps[len(steps)-1].Text == "" {
-			bad("%s: must end with a text step", name)
+			bad("%s: must end with a text step", []string{"oracle", "nop"}[i])
 		}
 	}
 	for i, phrase := range s.NeverSay {

@@ -80,7 +80,8 @@ func openWorkbench(ctx context.Context, e env) (workbench, error) {
 	}
 	if w.dir == config.Bundled {
 		w.dir = w.home.Suite()
-		if err := layBundled(w.home); err != nil {
+		_, err := openSuite(ctx, w.home, l.Config)
+		if _, changed := errors.AsType[*campaign.NotSealedError](err); err != nil && !changed {
 			return w, err
 		}
 	}
@@ -118,15 +119,18 @@ func suiteHint(dir string) string {
 // keeps the settings there are.
 const makeSuite = "mv " + config.FileName + " " + config.FileName + ".old && loopd init --own-suite"
 
-// nearest is the name that was most likely meant, empty for none: what the
-// command line suggests for a mistyped verb.
+// nearest is the name that was most likely meant, empty for none: as the command
+// line suggests one for a mistyped verb, and the nearest of them.
 func nearest(name string, names []string) string {
-	c := &cobra.Command{SuggestionsMinimumDistance: max(2, len(name)/3)}
+	c := &cobra.Command{}
 	for _, n := range names {
 		c.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
 	}
-	if s := c.SuggestionsFor(name); len(s) > 0 {
-		return s[0]
+	for distance := range max(2, len(name)/3) {
+		c.SuggestionsMinimumDistance = distance + 1
+		if s := c.SuggestionsFor(name); len(s) > 0 {
+			return s[0]
+		}
 	}
 	return ""
 }
@@ -285,7 +289,7 @@ func (w workbench) tellNew(e env, name, path string, asJSON bool) error {
 	if _, err := frozen.ReadManifest(w.dir); err == nil {
 		fmt.Fprintln(e.stderr, `loopd: the suite was sealed; nothing runs on it until loopd freeze --reason "new scenario"`)
 	}
-	_, err := fmt.Fprintf(e.stdout, "wrote %s\n%d places to fill in\n\nNext: loopd scenario lint %s\n", path, len(static), name)
+	_, err := fmt.Fprintf(e.stdout, "wrote %s\n%s to fill in\n\nNext: loopd scenario lint %s\n", path, counted(len(static), "place"), name)
 	return err
 }
 

@@ -82,11 +82,13 @@ func (w workbench) play(ctx context.Context, e env, static []draft.Finding, ids 
 	return draft.Perform(ctx, w.subject, static, ids, draft.Stage{Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2})
 }
 
-func findings(n int) string {
+func findings(n int) string { return counted(n, "finding") }
+
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 finding"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d findings", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func (w workbench) printLint(e env, out linted) error {
@@ -106,7 +108,7 @@ func (w workbench) printLint(e env, out linted) error {
 	if len(out.Findings) > 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(e.stdout, "%d scenarios, %d runs played: nothing found\n\nNext: %s\n", out.Scenarios, out.Runs, w.next())
+	_, err := fmt.Fprintf(e.stdout, "%s, %s played: nothing found\n\nNext: %s\n", counted(out.Scenarios, "scenario"), counted(out.Runs, "run"), w.next())
 	return err
 }
 

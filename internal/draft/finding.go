@@ -42,14 +42,15 @@ type Finding struct {
 // String is the finding on one line, without the scenario.
 func (f Finding) String() string { return fmt.Sprintf("%s: %s: %s", f.Rule, f.Place, f.Detail) }
 
-// sorted puts findings in order: the suite's own, then scenario by scenario.
+// sorted puts findings in order: the suite's own, then scenario by scenario, and
+// what one rule found in the order of the file.
 func sorted(list []Finding) []Finding {
 	rank := make(map[Rule]int)
 	for i, r := range Rules() {
 		rank[r] = i
 	}
 	slices.SortStableFunc(list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(rank[a.Rule], rank[b.Rule]), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Detail, b.Detail))
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(rank[a.Rule], rank[b.Rule]))
 	})
 	return slices.Compact(list)
 }

@@ -29,7 +29,7 @@ func Lint(s Subject) []Finding {
 		out = append(out, fillIns(sc)...)
 		out = append(out, n.skillFindings(sc)...)
 		out = append(out, s.fixtureFindings(sc)...)
-		if _, ok := s.Suite.Scenario(sc.Pair); sc.Pair != "" && !ok && !s.faulty(sc.Pair) {
+		if _, ok := s.Suite.Scenario(sc.Pair); sc.Pair != "" && !unfilled(sc.Pair) && !ok && !s.faulty(sc.Pair) {
 			out = append(out, Finding{sc.ID, Pair, "pair", fmt.Sprintf("the suite has no scenario %q", sc.Pair)})
 		}
 		out = append(out, n.coaching(sc)...)
