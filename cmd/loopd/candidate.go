@@ -290,7 +290,7 @@ func newCandidateDrop(e env) *cobra.Command {
 			if err := home.Undrop(args[0]); err != nil {
 				return &codedError{exitUsage, err, "loopd candidate list"}
 			}
-			_, err = fmt.Fprintf(e.stdout, "dropped %s\n", args[0])
+			_, err = fmt.Fprintf(e.stdout, "dropped %s\n\nNext: loopd candidate list\n", args[0])
 			return err
 		},
 	}

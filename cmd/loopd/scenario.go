@@ -278,7 +278,7 @@ func writeNew(path string, data []byte) error {
 }
 
 func (w workbench) tellNew(e env, name, path string, asJSON bool) error {
-	static := draft.Only(draft.Lint(w.again()), []string{name})
+	static := slices.DeleteFunc(draft.Lint(w.again()), func(f draft.Finding) bool { return f.Scenario != name })
 	if asJSON {
 		return printJSON(e.stdout, struct {
 			Scenario string          `json:"scenario"`

@@ -18,7 +18,7 @@ func newScenarioLint(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "lint [NAME...]", Short: "what is wrong with scenarios, before anything is sealed",
-		Long: "  loopd scenario lint\n  loopd scenario lint W4\n\nReads the suite as it lies there, sealed or not, and plays each scenario's oracle\nand nop through the stand-in agent: no model, no task. One line a finding; of a\ntask only which rule it breaks. Exit code 0 when nothing was found, 3 when\nsomething was, 2 when the suite cannot be read. Without a loopd.yaml here it is\nthe bundled suite on the bundled plugin.",
+		Long: "  loopd scenario lint\n  loopd scenario lint W4\n\nReads the suite as it lies there, sealed or not, and the plugin as HEAD has it,\nand plays each scenario's oracle and nop through the stand-in agent: no model, no\ntask. One line a finding; of a task only which rule it breaks. Exit code 0 when\nnothing was found, 3 when something was, 2 when the suite cannot be read. Without\na loopd.yaml here it is the bundled suite on the bundled plugin.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runScenarioLint(cmd.Context(), e, args, asJSON)
 		},
@@ -97,7 +97,7 @@ func (w workbench) printLint(e env, out linted) error {
 		fmt.Fprintf(table, "%s\t%s\n", orSuite(f.Scenario), f)
 	}
 	for _, u := range out.NotRun {
-		if slices.ContainsFunc(out.Findings, func(f draft.Finding) bool { return f.Scenario == u.Scenario }) {
+		if u.Scenario != "" && slices.ContainsFunc(out.Findings, func(f draft.Finding) bool { return f.Scenario == u.Scenario }) {
 			continue // what it lacks stands above
 		}
 		fmt.Fprintf(table, "%s\tnot run: %s (%s)\n", orSuite(u.Scenario), u.Reason, u.Hint)

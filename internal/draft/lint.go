@@ -38,9 +38,16 @@ func Lint(s Subject) []Finding {
 	return sorted(out)
 }
 
-// Only keeps the findings about the scenarios named, all when none is.
+// Only keeps the findings about the scenarios named, all when none is. That the
+// suite is for another plugin stays: no run of any scenario can be played then.
 func Only(list []Finding, ids []string) []Finding {
-	return slices.DeleteFunc(slices.Clone(list), func(f Finding) bool { return len(ids) > 0 && !slices.Contains(ids, f.Scenario) })
+	out := []Finding{}
+	for _, f := range list {
+		if len(ids) == 0 || slices.Contains(ids, f.Scenario) || f.Scenario == "" && f.Rule == Plugin {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // IDs lists the scenarios of the suite, also those that cannot be read.
