@@ -151,6 +151,18 @@ func withObjective(s *Subject) {
 	s.Suite.Scenarios = append(s.Suite.Scenarios, other)
 }
 
+// With names given, what makes any run impossible is still said.
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	all := []Finding{{"", Objective, "scenarios", "a"}, {"", Plugin, "launch.yaml", "b"}, {"S1", Echo, "## Task", "c"}, {"S2", Skill, "skill", "d"}}
+	if diff := cmp.Diff([]Finding{all[1], all[3]}, Only(all, []string{"S2"})); diff != "" {
+		t.Errorf("one name (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(all, Only(all, nil)); diff != "" {
+		t.Errorf("no name (-want +got):\n%s", diff)
+	}
+}
+
 // A new scenario of each role can be read, and lint names what is left to fill
 // in and nothing else.
 func TestNewScenarioLacksWhatIsMarked(t *testing.T) {
