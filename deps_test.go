@@ -33,6 +33,7 @@ internal/atomicfile internal/redact internal/mutants
 < internal/trial
 < internal/campaign
 < internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web
+< internal/draft
 < cmd/loopd
 `
 

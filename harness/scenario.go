@@ -33,8 +33,12 @@ type Scenario struct {
 	Graph bool `yaml:"graph,omitempty"`
 	// Pair is the scenario a control is read beside, such as the same task
 	// without the graph.
-	Pair   string `yaml:"pair,omitempty"`
-	Expect Expect `yaml:"expect"`
+	Pair string `yaml:"pair,omitempty"`
+	// NeverSay are words and phrases that the task must not hold: whoever is told
+	// them is coached. The names of the plugin, its skills and its programs are
+	// meant without being listed.
+	NeverSay []string `yaml:"never_say,omitempty"`
+	Expect   Expect   `yaml:"expect"`
 	// Forbidden are changes of the project which must not be there at the end.
 	Forbidden []Diff `yaml:"forbidden,omitempty"`
 	// Judge is the question asked when no file settled axis b; empty for none.
@@ -129,6 +133,18 @@ type EditStep struct {
 // ParseScenario reads a scenario file: YAML front matter and a "## Task"
 // block. The file name is for error text only. Errors name file and key.
 func ParseScenario(file string, data []byte) (Scenario, error) {
+	s, err := decodeScenario(file, data)
+	if err != nil {
+		return Scenario{}, err
+	}
+	if err := s.validate(); err != nil {
+		return Scenario{}, fmt.Errorf("read scenario %s: %w", file, err)
+	}
+	return s, nil
+}
+
+// decodeScenario reads a scenario file that fits its schema and has a task.
+func decodeScenario(file string, data []byte) (Scenario, error) {
 	front, body, ok := splitFrontMatter(data)
 	if !ok {
 		return Scenario{}, fmt.Errorf("read scenario %s: no front matter between --- lines", file)
@@ -145,9 +161,6 @@ func ParseScenario(file string, data []byte) (Scenario, error) {
 	}
 	if strings.TrimSpace(task) == "" {
 		return Scenario{}, fmt.Errorf("read scenario %s: no text under ## Task", file)
-	}
-	if err := s.validate(); err != nil {
-		return Scenario{}, fmt.Errorf("read scenario %s: %w", file, err)
 	}
 	return s, nil
 }
@@ -209,9 +222,14 @@ func (s Scenario) validate() error {
 			bad("forbidden: %w", err)
 		}
 	}
-	for name, steps := range map[string][]Step{"oracle": s.Oracle, "nop": s.Nop} {
+	for i, steps := range [][]Step{s.Oracle, s.Nop} {
 		if len(steps) == 0 || steps[len(steps)-1].Text == "" {
-			bad("%s: must end with a text step", name)
+			bad("%s: must end with a text step", []string{"oracle", "nop"}[i])
+		}
+	}
+	for i, phrase := range s.NeverSay {
+		if len(words(phrase)) == 0 {
+			bad("never_say: entry %d holds no word", i+1)
 		}
 	}
 	return errors.Join(errs...)
@@ -255,10 +273,19 @@ func (d Diff) validate() error {
 	return compileAll(d.Adds, d.Removes)
 }
 
+// PatternError says that a pattern of a scenario does not compile.
+type PatternError struct {
+	Pattern string
+	Err     error
+}
+
+// Error names the whole pattern.
+func (e *PatternError) Error() string { return fmt.Sprintf("pattern %q: %v", e.Pattern, e.Err) }
+
 func compileAll(patterns ...string) error {
 	for _, p := range patterns {
 		if _, err := regexp.Compile(p); err != nil {
-			return fmt.Errorf("pattern: %w", err)
+			return &PatternError{Pattern: p, Err: err}
 		}
 	}
 	return nil

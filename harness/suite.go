@@ -232,10 +232,7 @@ func readFixtures(fsys fs.FS) (map[string]Tree, error) {
 }
 
 func (s Suite) validate() error {
-	var errs []error
-	if len(s.Launch.Tiers) == 0 {
-		errs = append(errs, errors.New("launch.yaml: tiers: empty"))
-	}
+	errs := []error{s.validateProfile()}
 	if len(s.Cells(Objective)) == 0 {
 		errs = append(errs, errors.New("scenarios: no objective cell: give at least one scenario the role objective"))
 	}
@@ -246,6 +243,15 @@ func (s Suite) validate() error {
 		if sc.Hook == "" && s.Launch.Note.Kind != NoteNone {
 			errs = append(errs, fmt.Errorf("scenarios/%s.md: hook: missing, and launch.yaml names a note", sc.ID))
 		}
+	}
+	return errors.Join(append(errs, s.validateGold())...)
+}
+
+// validateProfile finds what is wrong with checker.yaml and launch.yaml.
+func (s Suite) validateProfile() error {
+	var errs []error
+	if len(s.Launch.Tiers) == 0 {
+		errs = append(errs, errors.New("launch.yaml: tiers: empty"))
 	}
 	if err := s.Checker.validate(); err != nil {
 		errs = append(errs, fmt.Errorf("checker.yaml: %w", err))
@@ -259,7 +265,7 @@ func (s Suite) validate() error {
 	if len(s.Launch.Env) > 16 {
 		errs = append(errs, fmt.Errorf("launch.yaml: env: %d names, at most 16", len(s.Launch.Env)))
 	}
-	return errors.Join(append(errs, s.validateGold())...)
+	return errors.Join(errs...)
 }
 
 // Cells lists the cells of a role, scenario by scenario, in tier order.

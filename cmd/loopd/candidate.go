@@ -39,7 +39,7 @@ func newCandidateAdd(e env) *cobra.Command {
 	var o addOptions
 	cmd := &cobra.Command{
 		Use: "add", Short: "put a candidate into the queue", Args: noArgs,
-		Long: "  loopd candidate add --patch idea.patch --rationale \"say when, not what\"\n  loopd candidate add --file skills/find/SKILL.md=draft.md --target R1/sonnet\n\nA patch is a unified diff of the Surface (SKILL.md files and the hook note), - reads\nit from standard input. The next run takes it from the spool.",
+		Long: "  loopd candidate add --patch idea.patch --rationale \"say when, not what\"\n  loopd candidate add --file skills/find/SKILL.md=draft.md --target R1/sonnet\n\nA patch is a unified diff of the Surface (SKILL.md files and the hook note), - reads\nit from standard input. What the lint of the night would reject is refused at once.\nThe next run takes the candidate from the spool, and lints it again.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCandidateAdd(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
@@ -83,6 +83,9 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 		}
 		d.Files[path] = string(data)
 	}
+	if err := o.lint(ctx, e, home, d); err != nil {
+		return err
+	}
 	if err := home.Make(); err != nil {
 		return err
 	}
@@ -114,6 +117,62 @@ func (o addOptions) checkTargets(ctx context.Context, e env) error {
 		}
 	}
 	return nil
+}
+
+// lint refuses what the night would reject, now. It looks at the suite as it lies
+// there: the seal is the night's to verify. With a state directory of its own
+// the plugin is not known.
+func (o addOptions) lint(ctx context.Context, e env, home campaign.Home, d campaign.Dropped) error {
+	if o.state != "" {
+		return nil
+	}
+	c, err := d.Candidate()
+	if err != nil {
+		return &codedError{exitUsage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help"}
+	}
+	w, err := openWorkbench(ctx, e)
+	if err != nil {
+		return fmt.Errorf("add candidate: %w", err)
+	}
+	defer w.close()
+	inside, err := campaign.InsidePlugin(w.cfg.Plugin, w.dir)
+	if err != nil {
+		return err
+	}
+	r, err := openReview(ctx, e, home.Dir)
+	if err != nil {
+		return err
+	}
+	fore := campaign.Forelint{Home: home, Plugin: w.cfg.Plugin, Suite: w.subject.Suite, Inside: inside}
+	if len(r.states) > 0 {
+		fore.Current = r.states[len(r.states)-1]
+	}
+	found, err := fore.Lint(c)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return usageError("loopd candidate add --help", "add candidate: refused by the lint: %s", lintText(found))
+}
+
+// lintText names findings by class and place. Of an echo no more than how many
+// there are is said: a place would be a way to ask about held-out text.
+func lintText(found []candidates.Finding) string {
+	var out []string
+	echoes := 0
+	for _, f := range found {
+		switch {
+		case f.Class == candidates.Echo:
+			echoes++
+		case f.Path == "":
+			out = append(out, fmt.Sprintf("%s (%s)", f.Class, f.Detail))
+		default:
+			out = append(out, fmt.Sprintf("%s in %s (%s)", f.Class, f.Path, f.Detail))
+		}
+	}
+	if echoes > 0 {
+		out = append(out, fmt.Sprintf("%s (%d)", candidates.Echo, echoes))
+	}
+	return strings.Join(out, "; ")
 }
 
 // maxArg bounds what is read from a file or standard input.
@@ -231,7 +290,7 @@ func newCandidateDrop(e env) *cobra.Command {
 			if err := home.Undrop(args[0]); err != nil {
 				return &codedError{exitUsage, err, "loopd candidate list"}
 			}
-			_, err = fmt.Fprintf(e.stdout, "dropped %s\n", args[0])
+			_, err = fmt.Fprintf(e.stdout, "dropped %s\n\nNext: loopd candidate list\n", args[0])
 			return err
 		},
 	}

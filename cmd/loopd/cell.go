@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,7 +31,7 @@ func newCell(e env) *cobra.Command {
 	var o cellOptions
 	cmd := &cobra.Command{
 		Use: "cell SCENARIO MODEL DIR", Short: "run one scenario on one tier, outside a campaign", Args: theArgs("SCENARIO", "MODEL", "DIR"),
-		Long: "  loopd cell R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. With --json each session is one line. Exit code 0 when every session was evidence and passed, 3 when one\nfailed, 1 when one was no evidence.",
+		Long: "  loopd cell R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. A suite that was never sealed is a draft: its rows have one more\ncolumn, draft, and a file of their own. With --json each session is one line.\nExit code 0 when every session was evidence and passed, 3 when one failed, 1\nwhen one was no evidence.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCell(cmd.Context(), e, args[0], args[1], args[2], o)
 		},
@@ -47,7 +49,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 	if o.reps < 1 {
 		return usageError("loopd cell --help", "run cell: --reps %d is below 1", o.reps)
 	}
-	b, err := openBench(ctx, e)
+	b, isDraft, err := openDraftBench(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -63,11 +65,16 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 		return err
 	}
 	defer closeAll()
-	rows, err := openRows(e, o.results)
+	rows, err := openRows(e, o.results, isDraft)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	said, name := cellSaid{rows: rows, json: o.json, draft: isDraft}, "cell"
+	if isDraft {
+		name = "draft"
+		fmt.Fprintln(e.stderr, "loopd: the suite is a draft, not sealed: rows are marked draft and enter no campaign")
+	}
 	var worst error
 	for rep := 1; rep <= o.reps; rep++ {
 		select {
@@ -76,7 +83,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 		default:
 		}
 		spec := harness.Spec{
-			Campaign: fmt.Sprintf("cell-%d", time.Now().UnixNano()), Attempt: 1,
+			Campaign: fmt.Sprintf("%s-%d", name, time.Now().UnixNano()), Attempt: 1,
 			Slot: harness.Slot{Wording: b.commit, Cell: harness.Cell{Scenario: id, Tier: tier}, Rep: rep},
 		}
 		t, err := executor.Run(ctx, spec)
@@ -84,7 +91,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 			return err
 		}
 		worst = worse(worst, t)
-		if err := tellCell(e, t, filepath.Join(dir, t.ID), rows, o.json); err != nil {
+		if err := said.tell(e, t, filepath.Join(dir, t.ID)); err != nil {
 			return err
 		}
 	}
@@ -157,23 +164,41 @@ func (b bench) options(ctx context.Context, e env, dir string, noIsolation bool)
 	return o, func() { gate.Close() }, nil
 }
 
+// draftColumn is the last column of a draft's rows, and what stands in it.
+const draftColumn = "draft"
+
+// marked is a row with the column of a draft, where it is one's.
+func marked(row []byte, isDraft bool) []byte {
+	if !isDraft {
+		return row
+	}
+	return append(bytes.TrimSuffix(row, []byte("\n")), "\t"+draftColumn+"\n"...)
+}
+
 // openRows opens the file of results before the first session is paid for, and
-// begins a new one with the header. Without a name, rows go nowhere else.
-func openRows(e env, name string) (io.WriteCloser, error) {
+// begins a new one with the header. Rows of a draft and of a sealed suite never
+// stand in one file. Without a name, rows go nowhere else.
+func openRows(e env, name string, isDraft bool) (io.WriteCloser, error) {
 	if name == "" {
 		return nothing{io.Discard}, nil
 	}
 	name = e.path(name)
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, &codedError{exitUsage, fmt.Errorf("open results: %w", err), "loopd cell --help"}
 	}
-	info, err := f.Stat()
-	if err == nil && info.Size() == 0 {
-		_, err = f.Write(report.RowHeader())
+	header := marked(report.RowHeader(), isDraft)
+	first, err := bufio.NewReader(io.LimitReader(f, 4096)).ReadBytes('\n')
+	switch {
+	case len(first) == 0 && errors.Is(err, io.EOF):
+		_, err = f.Write(header)
+	case bytes.HasSuffix(first, []byte("\t"+draftColumn+"\n")) != isDraft:
+		err = usageError("loopd cell --help", "open results: %s: rows of a draft and of a sealed suite do not go into one file", name)
+	case errors.Is(err, io.EOF):
+		err = nil
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("begin results: %w", err), f.Close())
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
@@ -194,19 +219,28 @@ type cellSession struct {
 	Isolation string   `json:"isolation"`
 	CostUSD   *float64 `json:"cost_usd"` // null when nothing says
 	Seconds   float64  `json:"seconds"`
+	// Draft says that the suite was not sealed: the session is comparable with
+	// nothing.
+	Draft bool `json:"draft"`
 }
 
-// tellCell prints a session, as its row or as JSON, and appends its row to the
+// cellSaid is where sessions are told of, and how.
+type cellSaid struct {
+	rows        io.Writer
+	json, draft bool
+}
+
+// tell prints a session, as its row or as JSON, and appends its row to the
 // results.
-func tellCell(e env, t harness.Trial, kept string, rows io.Writer, asJSON bool) error {
+func (s cellSaid) tell(e env, t harness.Trial, kept string) error {
 	cell := t.Spec.Slot.Cell
-	row := report.Row(cell.Scenario, cell.Tier, t.Class, t.Result)
+	row := marked(report.Row(cell.Scenario, cell.Tier, t.Class, t.Result), s.draft)
 	said := row
-	if asJSON {
+	if s.json {
 		var err error
 		if said, err = jsonLine(cellSession{
 			scored: scored{Scenario: cell.Scenario, Class: t.Class, Why: t.Why, Result: t.Result}, Tier: cell.Tier, Rep: t.Spec.Slot.Rep, Trial: t.ID,
-			Kept: kept, Model: t.Model, Isolation: t.Isolation, CostUSD: t.CostUSD, Seconds: t.Seconds,
+			Kept: kept, Model: t.Model, Isolation: t.Isolation, CostUSD: t.CostUSD, Seconds: t.Seconds, Draft: s.draft,
 		}); err != nil {
 			return err
 		}
@@ -215,7 +249,7 @@ func tellCell(e env, t harness.Trial, kept string, rows io.Writer, asJSON bool) 
 		return err
 	}
 	fmt.Fprintf(e.stderr, "loopd: kept in %s\n", kept)
-	if _, err := rows.Write(row); err != nil {
+	if _, err := s.rows.Write(row); err != nil {
 		return fmt.Errorf("append result: %w", err)
 	}
 	return nil

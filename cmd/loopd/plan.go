@@ -109,6 +109,7 @@ type planner struct {
 	bytes float64 // of disk a session takes
 	rates []float64
 	from  string
+	queue queue
 }
 
 // newPlanner looks at the plugin in the working directory, or at the bundled
@@ -146,7 +147,8 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 		return p, err
 	}
 	p.rates, p.from = ratesOf(sealed.Suite.Checker.Plugin, p.grid.Objective, states)
-	return p, nil
+	p.queue, err = queueOf(home, sealed.Suite, p.grid.Objective, states)
+	return p, err
 }
 
 func bundledPlanner() (planner, error) {
@@ -268,7 +270,7 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 	if profile == "" {
 		profile, chosen = loop.Fast, "1,000 or more"
 		if sessions < fewSessions {
-			profile, chosen = loop.Scout, "fewer than 1,000, no targets declared"
+			return p.fewOutlook(ctx, sessions)
 		}
 	}
 	set := loop.DefaultSettings(sessions).Under(profile)

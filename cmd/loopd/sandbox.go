@@ -24,7 +24,7 @@ func newSandbox(e env) *cobra.Command {
 }
 
 func runSandbox(ctx context.Context, e env, id, dest string, asJSON bool) error {
-	b, err := openBench(ctx, e)
+	b, _, err := openDraftBench(ctx, e)
 	if err != nil {
 		return err
 	}

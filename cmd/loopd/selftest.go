@@ -191,7 +191,10 @@ type bench struct {
 
 // openBench opens the suite and plugin of the settings, or the bundled ones
 // where there are none.
-func openBench(ctx context.Context, e env) (bench, error) {
+func openBench(ctx context.Context, e env) (bench, error) { return benchWith(ctx, e, openSuite) }
+
+// benchWith does the same with a suite that is opened in another way.
+func benchWith(ctx context.Context, e env, open func(context.Context, campaign.Home, config.Config) (campaign.Sealed, error)) (bench, error) {
 	l, err := loadConfig(e)
 	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
 		return bundledBench(ctx, campaign.BundledSuite)
@@ -203,13 +206,17 @@ func openBench(ctx context.Context, e env) (bench, error) {
 	if b.home, err = homeOf(e, l.Config); err != nil {
 		return bench{}, err
 	}
-	if b.sealed, err = openSuite(ctx, b.home, l.Config); err != nil {
+	if b.sealed, err = open(ctx, b.home, l.Config); err != nil {
 		return bench{}, err
 	}
 	if b.graphs, err = b.home.Graphs(); err != nil {
 		return bench{}, err
 	}
-	b.commit, b.wording, err = campaign.PluginAt(l.Config.Plugin, b.sealed.Suite.Launch.Note, config.FileName, ownSuite)
+	inside, err := campaign.InsidePlugin(l.Config.Plugin, b.sealed.Dir)
+	if err != nil {
+		return bench{}, err
+	}
+	b.commit, b.wording, err = campaign.PluginAt(l.Config.Plugin, b.sealed.Suite.Launch.Note, append(inside, ownSuite)...)
 	return b, err
 }
 

@@ -103,19 +103,23 @@ func (c *Campaign) open(ctx context.Context) error {
 	return nil
 }
 
-// insidePlugin lists what lies in the plugin's directory but is loopd's own:
-// no session may read the suite that measures it. Both places are resolved
-// first, because one directory has many names.
-func (c *Campaign) insidePlugin() ([]string, error) {
+// insidePlugin lists what lies in the plugin's directory but is loopd's own.
+func (c *Campaign) insidePlugin() ([]string, error) { return InsidePlugin(c.Plugin, c.Sealed.Dir) }
+
+// InsidePlugin lists the paths below a plugin that are loopd's own: its settings,
+// and the suite, empty for none, where that lies in the plugin. No session may
+// read the suite that measures it. Both places are resolved first, because one
+// directory has many names.
+func InsidePlugin(pluginDir, suiteDir string) ([]string, error) {
 	skip := []string{"loopd.yaml"}
-	if c.Sealed.Dir == "" {
+	if suiteDir == "" {
 		return skip, nil
 	}
-	plugin, err := resolved(c.Plugin)
+	plugin, err := resolved(pluginDir)
 	if err != nil {
 		return nil, err
 	}
-	suite, err := resolved(c.Sealed.Dir)
+	suite, err := resolved(suiteDir)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ import (
 	"loopd/loop"
 )
 
-// echoWords is how many words in a row a wording may share with a held-out
+// EchoWords is how many words in a row a wording may share with a held-out
 // task before it counts as an echo of it.
-const echoWords = 5
+const EchoWords = 5
 
 // preparer lints a candidate on top of the champion and commits it.
 type preparer struct {
@@ -31,17 +31,10 @@ var _ loop.Preparer = (*preparer)(nil)
 // Prepare returns Committed when the candidate may be tried and Decided when
 // the lint refused it. Doing it again after a crash gives the same commit.
 func (p *preparer) Prepare(ctx context.Context, champion string, c candidates.Candidate) (loop.Payload, error) {
-	tree, err := p.wordings.Tree(champion)
+	findings, err := p.lint(champion, c)
 	if err != nil {
 		return nil, err
 	}
-	base := bytesOf(tree)
-	surface := candidates.NewSurface(base, p.suite.Launch.Note.File)
-	seen, err := p.seen(surface)
-	if err != nil {
-		return nil, err
-	}
-	findings := candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: p.echo})
 	if len(findings) > 0 {
 		return loop.Decided{Candidate: c.ID, Verdict: loop.Reject, Reason: loop.ByLint, Findings: findings}, nil
 	}
@@ -128,16 +121,4 @@ func (p *preparer) seen(surface candidates.Surface) (map[string]string, error) {
 		out[surface.Digest(bytesOf(tree))] = name
 	}
 	return out, nil
-}
-
-// echo finds held-out task text in a wording. Only spans of the wording itself
-// come back.
-func (p *preparer) echo(text string) []candidates.Span {
-	var out []candidates.Span
-	for _, sc := range p.suite.Scenarios {
-		for _, sp := range sc.Task.Overlap(text, echoWords) {
-			out = append(out, candidates.Span{Start: sp.Start, End: sp.End})
-		}
-	}
-	return out
 }

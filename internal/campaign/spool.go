@@ -242,17 +242,23 @@ func (c *Campaign) targets(s *loop.State, cand candidates.Candidate) ([]string, 
 			return nil, fmt.Errorf("target %s is no cell of the metric", t)
 		}
 	}
+	return TargetsOf(c.Sealed.Suite, s.Started.Objective, cand), nil
+}
+
+// TargetsOf are the cells of the metric a candidate is weighed on: those it
+// declares, else those of the one skill it edits. None stands for every cell.
+func TargetsOf(suite harness.Suite, objective []harness.Cell, cand candidates.Candidate) []string {
 	skill := onlySkill(cand.Edits)
 	if len(cand.Targets) > 0 || skill == "" {
-		return cand.Targets, nil
+		return cand.Targets
 	}
 	var out []string
-	for _, cell := range s.Started.Objective {
-		if sc, ok := c.Sealed.Suite.Scenario(cell.Scenario); ok && sc.Skill == skill {
+	for _, cell := range objective {
+		if sc, ok := suite.Scenario(cell.Scenario); ok && sc.Skill == skill {
 			out = append(out, cell.String())
 		}
 	}
-	return out, nil
+	return out
 }
 
 // onlySkill names the one skill all edits are in, empty when they are elsewhere

@@ -397,7 +397,7 @@ func TestNoTaskIsWrittenDown(t *testing.T) {
 	texts["ledger"], texts["log"] = payloads.String(), n.log.String()
 	for name, text := range texts {
 		for _, sc := range c.Sealed.Suite.Scenarios {
-			if spans := sc.Task.Overlap(text, echoWords); len(spans) > 0 {
+			if spans := sc.Task.Overlap(text, EchoWords); len(spans) > 0 {
 				t.Errorf("%s repeats the task of %s in %d places", name, sc.ID, len(spans))
 			}
 		}

@@ -76,6 +76,20 @@ func OpenSuite(dir string) (Sealed, error) {
 	return Sealed{Dir: dir, Frozen: suite, Suite: parsed}, nil
 }
 
+// OpenDraft reads a suite that was never sealed, whole or not at all. Sealed is
+// then the suite as it is now: Verify says whether it has changed since.
+func OpenDraft(dir string) (Sealed, error) {
+	suite, err := frozen.Load(dir)
+	if err != nil {
+		return Sealed{}, fmt.Errorf("open draft suite: %w", err)
+	}
+	parsed, err := harness.ParseSuite(suite.FS())
+	if err != nil {
+		return Sealed{}, fmt.Errorf("open draft suite %s: %w", dir, err)
+	}
+	return Sealed{Dir: dir, Frozen: suite, Suite: parsed}, nil
+}
+
 // contents maps the bytes of every sealed file that is no fixture to its name:
 // a plugin that carries one would show a session what it is measured by.
 func (s Sealed) contents() (map[[sha256.Size]byte]string, error) {

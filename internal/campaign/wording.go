@@ -143,32 +143,41 @@ func WordingOf(tree harness.Tree, note harness.Note) (trial.Wording, error) {
 // single sessions outside a campaign. skip lists paths below it that no session
 // may see.
 func PluginAt(dir string, note harness.Note, skip ...string) (commit string, w trial.Wording, err error) {
-	user, err := gitrepo.OpenUser(dir)
+	commit, tree, err := TreeAt(dir, skip...)
 	if err != nil {
 		return "", w, err
+	}
+	w, err = WordingOf(tree, note)
+	return commit, w, err
+}
+
+// TreeAt reads the files alone, whatever is in them.
+func TreeAt(dir string, skip ...string) (commit string, tree harness.Tree, err error) {
+	user, err := gitrepo.OpenUser(dir)
+	if err != nil {
+		return "", nil, err
 	}
 	head, err := user.Head()
 	if err != nil {
-		return "", w, err
+		return "", nil, err
 	}
 	files, err := user.Tree(head.Commit, user.Subdir())
 	if err != nil {
-		return "", w, err
+		return "", nil, err
 	}
 	reader := Wordings{skip: skip}
-	tree := make(harness.Tree)
+	tree = make(harness.Tree)
 	for name, f := range files {
 		if reader.skipped(name) {
 			continue
 		}
 		mode, err := modeOf(f.Mode)
 		if err != nil {
-			return "", w, fmt.Errorf("read plugin %s: %s: %w", dir, name, err)
+			return "", nil, fmt.Errorf("read plugin %s: %s: %w", dir, name, err)
 		}
 		tree[name] = harness.File{Mode: mode, Data: f.Data}
 	}
-	w, err = WordingOf(tree, note)
-	return head.Commit, w, err
+	return head.Commit, tree, nil
 }
 
 // description reads the text a skill is listed with.

@@ -79,6 +79,13 @@ func SelfTest(ctx context.Context, o SelfTestOptions) (SelfReport, error) {
 	return f.attack(ctx, scorerOf(f.suite), max(o.Parallel, 1))
 }
 
+// BothWays runs a perfect and an idle session of every scenario and nothing
+// else: what SelfTest begins with.
+func BothWays(ctx context.Context, o SelfTestOptions) ([]SelfCase, error) {
+	f, err := fabricate(ctx, o)
+	return f.cases, err
+}
+
 // fabricated are the runs of the stand-in, and what they came to.
 type fabricated struct {
 	suite   harness.Suite

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/draft"
+)
+
+func newScenarioLint(e env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "lint [NAME...]", Short: "what is wrong with scenarios, before anything is sealed",
+		Long: "  loopd scenario lint\n  loopd scenario lint W4\n\nReads the suite as it lies there, sealed or not, and the plugin as HEAD has it,\nand plays each scenario's oracle and nop through the stand-in agent: no model, no\ntask. One line a finding; of a task only which rule it breaks. Exit code 0 when\nnothing was found, 3 when something was, 2 when the suite cannot be read. Without\na loopd.yaml here it is the bundled suite on the bundled plugin.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runScenarioLint(cmd.Context(), e, args, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+// linted is the JSON of the verb.
+type linted struct {
+	Suite     string          `json:"suite"`
+	Scenarios int             `json:"scenarios"`
+	Runs      int             `json:"runs"` // oracles and nops that were played
+	Findings  []draft.Finding `json:"findings"`
+	NotRun    []harness.Unrun `json:"not_run"`
+}
+
+func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) error {
+	w, err := openWorkbench(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	known := w.subject.IDs()
+	for _, id := range ids {
+		if !slices.Contains(known, id) {
+			hint := "loopd scenario lint"
+			if meant := nearest(id, known); meant != "" {
+				hint += " " + meant
+			}
+			return usageError(hint, "lint scenarios: the suite has no scenario %q", id)
+		}
+	}
+	static := draft.Lint(w.subject)
+	played, err := w.play(ctx, e, static, ids)
+	if err != nil {
+		return err
+	}
+	out := linted{Suite: w.dir, Scenarios: len(known), Runs: played.Runs, NotRun: played.NotRun}
+	if len(ids) > 0 {
+		out.Scenarios = len(ids)
+	}
+	out.Findings = append(draft.Only(static, ids), played.Findings...)
+	if asJSON {
+		err = printJSON(e.stdout, out)
+	} else {
+		err = w.printLint(e, out)
+	}
+	if err != nil || len(out.Findings) == 0 {
+		return err
+	}
+	return &codedError{exitMeasured, fmt.Errorf("lint scenarios: %s", findings(len(out.Findings))), strings.Join(append([]string{"loopd scenario lint"}, ids...), " ")}
+}
+
+func (w workbench) play(ctx context.Context, e env, static []draft.Finding, ids []string) (draft.Played, error) {
+	binary, err := standInBinary()
+	if err != nil {
+		return draft.Played{}, err
+	}
+	ground := groundOrOpen(ctx, e, w.cfg.Rung)
+	return draft.Perform(ctx, w.subject, static, ids, draft.Stage{Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2})
+}
+
+func findings(n int) string { return counted(n, "finding") }
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (w workbench) printLint(e env, out linted) error {
+	table := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	for _, f := range out.Findings {
+		fmt.Fprintf(table, "%s\t%s\n", orSuite(f.Scenario), f)
+	}
+	for _, u := range out.NotRun {
+		if u.Scenario != "" && slices.ContainsFunc(out.Findings, func(f draft.Finding) bool { return f.Scenario == u.Scenario }) {
+			continue // what it lacks stands above
+		}
+		fmt.Fprintf(table, "%s\tnot run: %s (%s)\n", orSuite(u.Scenario), u.Reason, u.Hint)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(out.Findings) > 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(e.stdout, "%s, %s played: nothing found\n\nNext: %s\n", counted(out.Scenarios, "scenario"), counted(out.Runs, "run"), w.next())
+	return err
+}
+
+func orSuite(id string) string {
+	if id == "" {
+		return "suite"
+	}
+	return id
+}
+
+// next is what follows a suite in which nothing was found.
+func (w workbench) next() string {
+	old, err := frozen.ReadManifest(w.dir)
+	switch {
+	case w.cfg.Plugin == "":
+		return "loopd rehearse"
+	case err != nil:
+		return "loopd freeze"
+	case old.Digest() != w.loaded.Digest():
+		return `loopd freeze --reason "why it changed"`
+	}
+	return "loopd plan"
+}
+
+// staticFindings counts what can be said of a suite without playing a run. That
+// it could not be counted is no reason not to seal.
+func staticFindings(ctx context.Context, e env) (int, error) {
+	w, err := openWorkbench(ctx, e)
+	if err != nil {
+		return 0, err
+	}
+	defer w.close()
+	return len(draft.Lint(w.subject)), nil
+}

@@ -1,0 +1,81 @@
+package campaign
+
+import (
+	"fmt"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/internal/gitrepo"
+	"loopd/loop"
+)
+
+// lint looks at a candidate on top of the champion.
+func (p *preparer) lint(champion string, c candidates.Candidate) ([]candidates.Finding, error) {
+	tree, err := p.wordings.Tree(champion)
+	if err != nil {
+		return nil, err
+	}
+	base := bytesOf(tree)
+	surface := candidates.NewSurface(base, p.suite.Launch.Note.File)
+	seen, err := p.seen(surface)
+	if err != nil {
+		return nil, err
+	}
+	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: echoOf(p.suite)}), nil
+}
+
+// echoOf finds held-out task text in a wording. Only spans of the wording itself
+// come back.
+func echoOf(suite harness.Suite) func(text string) []candidates.Span {
+	return func(text string) []candidates.Span {
+		var out []candidates.Span
+		for _, sc := range suite.Scenarios {
+			for _, sp := range sc.Task.Overlap(text, EchoWords) {
+				out = append(out, candidates.Span{Start: sp.Start, End: sp.End})
+			}
+		}
+		return out
+	}
+}
+
+// Forelint is what a candidate is linted with before it waits in the spool: the
+// same rules as in the night, on the wording the night would lay it on.
+type Forelint struct {
+	Home   Home
+	Plugin string // directory of the plugin
+	Suite  harness.Suite
+	// Inside lists paths below the plugin that no session sees.
+	Inside []string
+	// Current is the newest campaign, nil before the first.
+	Current *loop.State
+}
+
+// Lint returns the findings for a candidate that has no id yet. It reads only,
+// and needs no lock: a night under way goes on, and lints again.
+func (f Forelint) Lint(c candidates.Candidate) ([]candidates.Finding, error) {
+	if f.Current != nil && f.Current.Ended == nil {
+		return f.onChampion(c)
+	}
+	_, tree, err := TreeAt(f.Plugin, f.Inside...)
+	if err != nil {
+		return nil, fmt.Errorf("lint candidate: %w", err)
+	}
+	base := bytesOf(tree)
+	surface := candidates.NewSurface(base, f.Suite.Launch.Note.File)
+	seen := map[string]string{surface.Digest(base): "the start"}
+	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: echoOf(f.Suite)}), nil
+}
+
+func (f Forelint) onChampion(c candidates.Candidate) ([]candidates.Finding, error) {
+	user, err := gitrepo.OpenUser(f.Plugin)
+	if err != nil {
+		return nil, fmt.Errorf("lint candidate: %w", err)
+	}
+	repo, err := gitrepo.OpenPrivate(f.Home.Repo())
+	if err != nil {
+		return nil, fmt.Errorf("lint candidate: %w", err)
+	}
+	wordings := &Wordings{repo: repo, subdir: user.Subdir(), skip: f.Inside, note: f.Suite.Launch.Note, trees: make(map[string]harness.Tree)}
+	p := &preparer{wordings: wordings, suite: f.Suite, state: f.Current}
+	return p.lint(f.Current.Champion, c)
+}

@@ -1,0 +1,116 @@
+package draft
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"loopd/harness"
+	"loopd/internal/agent"
+	"loopd/internal/campaign"
+	"loopd/internal/rehearsal"
+	"loopd/internal/sandbox"
+)
+
+// Stage is what the runs of a scenario are played on.
+type Stage struct {
+	Binary   agent.Binary // the stand-in
+	Walls    sandbox.Walls
+	UID      int
+	Parallel int
+}
+
+// Played is what came of the runs: findings, and the scenarios that were not
+// run, with the reason and the command that helps.
+type Played struct {
+	Findings []Finding
+	Runs     int
+	NotRun   []harness.Unrun
+}
+
+// Perform plays oracle and nop of the scenarios named, or of all, through the
+// stand-in agent and says which come out wrong. A scenario that Lint found
+// unfit to be played, given as static, is listed as not run.
+func Perform(ctx context.Context, s Subject, static []Finding, ids []string, st Stage) (Played, error) {
+	out := Played{Findings: []Finding{}, NotRun: []harness.Unrun{}}
+	wording, err := campaign.WordingOf(s.Plugin, s.Suite.Launch.Note)
+	if err != nil {
+		// Lint has a finding for it.
+		out.NotRun = append(out.NotRun, harness.Unrun{Reason: "the plugin cannot be used with this suite: " + err.Error(), Hint: "loopd doctor"})
+		return out, nil
+	}
+	suite := s.Suite
+	suite.Scenarios = nil
+	for _, sc := range s.Suite.Scenarios {
+		asked := len(ids) == 0 || slices.Contains(ids, sc.ID)
+		switch why := unfit(static, sc.ID); {
+		case why != "" && asked:
+			out.NotRun = append(out.NotRun, harness.Unrun{Scenario: sc.ID, Reason: why, Hint: "loopd scenario lint " + sc.ID})
+		case why == "" && (asked || pairOf(s.Suite, ids, sc.ID)):
+			suite.Scenarios = append(suite.Scenarios, sc)
+		}
+	}
+	for _, role := range []harness.Role{harness.Objective, harness.Guard, harness.Control, harness.Reserve, harness.Practice} {
+		_, unrun := suite.Runnable(role, s.Graphs)
+		out.NotRun = append(out.NotRun, unrun...)
+	}
+	if len(suite.Scenarios) == 0 {
+		return out, nil
+	}
+	cases, err := rehearsal.BothWays(ctx, rehearsal.SelfTestOptions{
+		Suite: suite, Wording: wording, Graphs: s.Graphs, Binary: st.Binary, Walls: st.Walls, UID: st.UID, Parallel: st.Parallel,
+	})
+	if err != nil {
+		return out, fmt.Errorf("play the runs: %w", err)
+	}
+	for _, c := range cases {
+		if f, wrong := wrongRun(suite, c); wrong {
+			out.Findings = append(out.Findings, f)
+		}
+	}
+	out.Runs = len(cases)
+	out.Findings = sorted(Only(out.Findings, ids))
+	return out, nil
+}
+
+// unfit says why a scenario cannot be played, empty where it can.
+func unfit(static []Finding, id string) string {
+	i := slices.IndexFunc(static, func(f Finding) bool {
+		return f.Scenario == id && slices.Contains([]Rule{Format, Pattern, FillIn, Fixture, Pair}, f.Rule)
+	})
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s", static[i].Rule, static[i].Place)
+}
+
+// pairOf says whether a scenario that was not asked for is needed beside one
+// that was.
+func pairOf(s harness.Suite, ids []string, id string) bool {
+	return slices.ContainsFunc(s.Scenarios, func(sc harness.Scenario) bool { return sc.Pair == id && slices.Contains(ids, sc.ID) })
+}
+
+// wrongRun says what is wrong with how a run came out.
+func wrongRun(s harness.Suite, c rehearsal.SelfCase) (Finding, bool) {
+	if c.Right {
+		return Finding{}, false
+	}
+	rule := Oracle
+	if c.Run == rehearsal.NopRun {
+		rule = Nop
+	}
+	f := Finding{c.Scenario, rule, string(c.Run), ""}
+	sc, _ := s.Scenario(c.Scenario)
+	switch {
+	case c.Class != harness.Valid:
+		f.Detail = fmt.Sprintf("the run is no evidence (%s)", c.Class)
+	case sc.Role == harness.Control && c.AxisB != harness.Fail:
+		f.Detail = "axis b passes, and of a control it must not"
+	case c.Got == harness.Pass:
+		f.Detail = "it passes, and an idle run must not"
+	default:
+		f.Detail = fmt.Sprintf("it fails its own expectation: a %s, b %s (%s)", c.AxisA, c.AxisB, strings.Join(c.Reasons, ", "))
+	}
+	return f, true
+}
