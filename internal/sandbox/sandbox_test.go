@@ -322,7 +322,7 @@ func childSnapshot(dir string) error {
 		return err
 	}
 	defer root.Close()
-	tree, err := snapshot(context.Background(), root, wide())
+	tree, err := snapshot(context.Background(), root, wide(), "")
 	if f := tree["a/b/f"]; err == nil && (f.Mode != 0 || string(f.Data) != "kept") {
 		return fmt.Errorf("locked file: got mode %v and %q", f.Mode, f.Data)
 	}

@@ -118,7 +118,7 @@ func TestSnapshotLimits(t *testing.T) {
 		if err := tt.make(dir); err != nil {
 			t.Fatal(err)
 		}
-		_, err := snapshot(t.Context(), open(t, dir), tt.max)
+		_, err := snapshot(t.Context(), open(t, dir), tt.max, "")
 		if e, ok := errors.AsType[*LimitError](err); !ok || e.Limit != tt.want {
 			t.Errorf("%s: got %v, want a *LimitError of %s", tt.name, err, tt.want)
 		}
@@ -133,7 +133,7 @@ func TestSnapshotAtTheLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := snapshot(t.Context(), open(t, dir), limits{entries: 3, bytes: 100, depth: 2})
+	got, err := snapshot(t.Context(), open(t, dir), limits{entries: 3, bytes: 100, depth: 2}, "")
 	if err != nil || len(got["a/b/f"].Data) != 100 {
 		t.Errorf("exactly at every cap: got %d bytes, %v", len(got["a/b/f"].Data), err)
 	}
