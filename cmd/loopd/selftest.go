@@ -192,7 +192,7 @@ func openBench(ctx context.Context, e env) (bench, error) {
 	if b.graphs, err = b.home.Graphs(); err != nil {
 		return bench{}, err
 	}
-	b.commit, b.wording, err = campaign.PluginAt(l.Config.Plugin, b.sealed.Suite.Launch.Note, config.FileName, ownSuite)
+	b.commit, b.wording, err = campaign.PluginAt(l.Config.Plugin, b.sealed, ownSuite)
 	return b, err
 }
 

@@ -89,7 +89,7 @@ func (c *Campaign) open(ctx context.Context) error {
 	if c.repo, err = openPrivate(c.Home.Repo()); err != nil {
 		return err
 	}
-	skip, err := c.insidePlugin()
+	skip, err := insidePlugin(c.Plugin, c.Sealed.Dir)
 	if err != nil {
 		return err
 	}
@@ -106,16 +106,16 @@ func (c *Campaign) open(ctx context.Context) error {
 // insidePlugin lists what lies in the plugin's directory but is loopd's own:
 // no session may read the suite that measures it. Both places are resolved
 // first, because one directory has many names.
-func (c *Campaign) insidePlugin() ([]string, error) {
+func insidePlugin(dir, suiteDir string) ([]string, error) {
 	skip := []string{"loopd.yaml"}
-	if c.Sealed.Dir == "" {
+	if suiteDir == "" {
 		return skip, nil
 	}
-	plugin, err := resolved(c.Plugin)
+	plugin, err := resolved(dir)
 	if err != nil {
 		return nil, err
 	}
-	suite, err := resolved(c.Sealed.Dir)
+	suite, err := resolved(suiteDir)
 	if err != nil {
 		return nil, err
 	}

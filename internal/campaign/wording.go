@@ -3,13 +3,12 @@ package campaign
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 	"sync"
-
-	"github.com/goccy/go-yaml"
 
 	"loopd/candidates"
 	"loopd/harness"
@@ -130,19 +129,25 @@ func WordingOf(tree harness.Tree, note harness.Note) (trial.Wording, error) {
 		if ok, _ := path.Match("skills/*/SKILL.md", name); !ok {
 			continue
 		}
-		d, err := description(tree[name].Data)
+		text, err := listed(tree[name].Data)
 		if err != nil {
 			return trial.Wording{}, fmt.Errorf("%s: %w", name, err)
 		}
-		out.Descriptions = append(out.Descriptions, d)
+		if text != "" {
+			out.Descriptions = append(out.Descriptions, text)
+		}
 	}
 	return out, nil
 }
 
 // PluginAt reads the plugin in a directory as its repository's HEAD has it, for
-// single sessions outside a campaign. skip lists paths below it that no session
-// may see.
-func PluginAt(dir string, note harness.Note, skip ...string) (commit string, w trial.Wording, err error) {
+// single sessions outside a campaign. The suite, where it lies inside, is left
+// out, and so is what more is listed: no session may see it.
+func PluginAt(dir string, suite Sealed, more ...string) (commit string, w trial.Wording, err error) {
+	skip, err := insidePlugin(dir, suite.Dir)
+	if err != nil {
+		return "", w, err
+	}
 	user, err := gitrepo.OpenUser(dir)
 	if err != nil {
 		return "", w, err
@@ -155,7 +160,7 @@ func PluginAt(dir string, note harness.Note, skip ...string) (commit string, w t
 	if err != nil {
 		return "", w, err
 	}
-	reader := Wordings{skip: skip}
+	reader := Wordings{skip: append(skip, more...)}
 	tree := make(harness.Tree)
 	for name, f := range files {
 		if reader.skipped(name) {
@@ -167,28 +172,21 @@ func PluginAt(dir string, note harness.Note, skip ...string) (commit string, w t
 		}
 		tree[name] = harness.File{Mode: mode, Data: f.Data}
 	}
-	w, err = WordingOf(tree, note)
+	w, err = WordingOf(tree, suite.Suite.Launch.Note)
 	return head.Commit, w, err
 }
 
-// description reads the text a skill is listed with.
-func description(skill []byte) (string, error) {
-	text := strings.ReplaceAll(strings.TrimPrefix(string(skill), "\ufeff"), "\r\n", "\n")
-	front, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
-		return "", fmt.Errorf("no front matter")
+// listed is the text the agent CLI lists a skill with, empty for none: a session
+// cannot be asked to have seen what is not shown to it.
+func listed(skill []byte) (string, error) {
+	s := candidates.ReadSkill(skill)
+	switch {
+	case s.Bare:
+		return "", errors.New("no front matter")
+	case s.Fault != "":
+		return "", fmt.Errorf("front matter: %s", s.Fault)
 	}
-	front, _, ok = strings.Cut(front, "\n---")
-	if !ok {
-		return "", fmt.Errorf("front matter has no end")
-	}
-	var head struct {
-		Description string `yaml:"description"`
-	}
-	if err := yaml.Unmarshal([]byte(front), &head); err != nil {
-		return "", fmt.Errorf("front matter: %s", strings.SplitN(err.Error(), "\n", 2)[0])
-	}
-	return strings.TrimSpace(head.Description), nil
+	return s.Listing(), nil
 }
 
 // bytesOf is the plugin's files as the candidates package wants them.
