@@ -27,16 +27,10 @@ func (s setup) print(out io.Writer) error {
 			paragraph(&b, row.head, strings.Join(row.names, ", "))
 		}
 	}
-	switch n := len(p.Warnings); n {
-	case 0:
+	warnings(&b, "To mend first, or no session counts:", p.Warnings, true)
+	warnings(&b, "Worth mending:", p.Warnings, false)
+	if len(p.Warnings) == 0 {
 		fmt.Fprint(&b, "\nNothing that will get in the way.\n")
-	case 1:
-		fmt.Fprint(&b, "\n1 warning\n")
-	default:
-		fmt.Fprintf(&b, "\n%d warnings\n", n)
-	}
-	for _, w := range p.Warnings {
-		paragraph(&b, "- ", w.String())
 	}
 	fmt.Fprintln(&b)
 	for _, name := range s.Wrote {
@@ -49,6 +43,20 @@ func (s setup) print(out io.Writer) error {
 	paragraph(&b, "Next: ", s.Next)
 	_, err := out.Write(b.Bytes())
 	return err
+}
+
+// warnings prints those that block, or the others.
+func warnings(out io.Writer, head string, all []survey.Warning, block bool) {
+	for _, w := range all {
+		if w.Blocks != block {
+			continue
+		}
+		if head != "" {
+			fmt.Fprintf(out, "\n%s\n", head)
+			head = ""
+		}
+		paragraph(out, "- ", w.String())
+	}
 }
 
 // skillTable lists the skills with the lengths of what is listed of them.

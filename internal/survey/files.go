@@ -67,6 +67,11 @@ func isDir(fsys fs.FS, name string) bool {
 	return err == nil && info.IsDir()
 }
 
+func isFile(fsys fs.FS, name string) bool {
+	info, err := fs.Lstat(fsys, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
 func exists(fsys fs.FS, name string) bool {
 	_, err := fs.Lstat(fsys, name)
 	return err == nil
@@ -100,11 +105,11 @@ func (r *reader) links() {
 			return
 		}
 		if n++; n <= maxLinks {
-			r.warn(name, "put the file itself there", "is a link, and a plugin with links cannot be copied for a session")
+			r.block(name, "put the file itself there", "is a link, and a plugin with links is not copied for a session")
 		}
 	})
 	if n > maxLinks {
-		r.warn(".", "put the files themselves there", "%d more links", n-maxLinks)
+		r.block(".", "put the files themselves there", "%d more links", n-maxLinks)
 	}
 }
 
@@ -117,11 +122,15 @@ func trimMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff
 // jsonReason says what is wrong with JSON without repeating any of it.
 func jsonReason(err error) string {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		where := t.Field
-		if where == "" {
-			return "is no object"
+		kind := strings.SplitN(t.Value, " ", 2)[0]
+		is := "is a " + kind
+		if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "o") {
+			is = "is an " + kind
 		}
-		return fmt.Sprintf("%s: is a %s", where, strings.SplitN(t.Value, " ", 2)[0])
+		if t.Field == "" {
+			return is + ", which it may not be"
+		}
+		return t.Field + " " + is + ", which it may not be"
 	}
 	return "not valid JSON: " + err.Error()
 }

@@ -27,7 +27,7 @@ func (r *reader) hook(m manifest) {
 	if data, err := read(r.fsys, hooksFile); err == nil {
 		r.hooksIn(hooksFile, trimMark(data))
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		r.warn(hooksFile, "mend it", "cannot be read (%v), so no session would count", err)
+		r.block(hooksFile, "mend it", "cannot be read: %v", err)
 	}
 	if len(m.Hooks) > 0 && m.Hooks[0] == '{' {
 		r.hooksIn(ManifestPath, slices.Concat([]byte(`{"hooks":`), inner(m.Hooks), []byte(`}`)))
@@ -45,7 +45,7 @@ func (r *reader) hook(m manifest) {
 		r.hooksIn(at, trimMark(data))
 	}
 	if n := len(r.plugin.Hook.Commands); n > 1 {
-		r.warn(hooksFile, "make them one", "%d programs run when a session starts, and loopd can prove the text of one alone", n)
+		r.block(hooksFile, "make them one", "%d programs run when a session starts, and loopd can prove the text of one alone", n)
 	}
 	r.guess()
 }
@@ -76,7 +76,7 @@ func (r *reader) hooksIn(file string, data []byte) {
 		err = errors.New(jsonReason(err))
 	}
 	if err != nil {
-		r.warn(file, "mend it", "%v, so no session would count", err)
+		r.block(file, "mend it", "%v, which the agent takes for an error of the plugin", err)
 		return
 	}
 	for _, event := range slices.Sorted(maps.Keys(doc.Hooks)) {
@@ -194,7 +194,7 @@ func (r *reader) resolve(dir, name string) string {
 		if !fs.ValidPath(at) || path.Base(at) == skillFile {
 			continue
 		}
-		if info, err := fs.Lstat(r.fsys, at); err == nil && info.Mode().IsRegular() {
+		if isFile(r.fsys, at) {
 			return at
 		}
 	}

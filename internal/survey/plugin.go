@@ -52,6 +52,16 @@ type Warning struct {
 	Where string `json:"where"` // path below the plugin
 	What  string `json:"what"`
 	Do    string `json:"do"`
+	// Blocks: until it is mended no session would be evidence.
+	Blocks bool `json:"blocks"`
+}
+
+// first puts what blocks before what does not.
+func first(w Warning) int {
+	if w.Blocks {
+		return 0
+	}
+	return 1
 }
 
 // String is the warning as one line.
@@ -101,6 +111,7 @@ func Read(fsys fs.FS) (Plugin, error) {
 	r.links()
 	r.budget()
 	slices.SortFunc(r.plugin.Skills, func(a, b Skill) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(r.plugin.Warnings, func(a, b Warning) int { return cmp.Compare(first(a), first(b)) })
 	return r.plugin, nil
 }
 
@@ -135,6 +146,12 @@ func goodName(name string) bool {
 // warn notes something. What comes out of files is made printable first.
 func (r *reader) warn(where, do, format string, args ...any) {
 	r.plugin.Warnings = append(r.plugin.Warnings, Warning{Where: printable(where), What: printable(fmt.Sprintf(format, args...)), Do: do})
+}
+
+// block notes what must be mended before any session counts.
+func (r *reader) block(where, do, format string, args ...any) {
+	r.warn(where, do, format, args...)
+	r.plugin.Warnings[len(r.plugin.Warnings)-1].Blocks = true
 }
 
 // longestText is how much of a name or reason is shown.
@@ -187,5 +204,5 @@ func (r *reader) below(component, name string) (string, bool) {
 // missing warns of a component that is not there: an error of the plugin ends
 // every session as no evidence.
 func (r *reader) missing(component, name string) {
-	r.warn(ManifestPath, "mend the path", "%s: %q is not there, so no session would count", component, name)
+	r.block(ManifestPath, "mend the path", "%s: %q is not there, which the agent takes for an error of the plugin", component, name)
 }

@@ -112,9 +112,9 @@ func (r *reader) skill(dir string) {
 func (r *reader) readable(file string, s candidates.Skill) {
 	switch {
 	case s.Bare:
-		r.warn(file, "begin it with name and description between --- lines", "has no front matter: it is never offered, and loopd runs no session with it")
+		r.block(file, "begin it with name and description between --- lines", "has no front matter, so it is never offered")
 	case s.Fault != "":
-		r.warn(file, "put the description in quotes, on one line", "its front matter cannot be read (%s): it is never offered, and loopd runs no session with it", s.Fault)
+		r.block(file, "put the description in quotes, on one line", "its front matter cannot be read (%s), so it is never offered", s.Fault)
 	case s.Description() == "" && s.Text("when_to_use") == "":
 		r.warn(file, "add one", "has no description, so it is never offered")
 	case s.Description() == "":
@@ -133,7 +133,7 @@ func (r *reader) lengths(s Skill) {
 	sum := s.Description + s.WhenToUse
 	switch {
 	case sum > longestListed:
-		r.warn(s.Path, "shorten it", "description and when_to_use have %d characters and are cut at %d, so no session would count", sum, longestListed)
+		r.block(s.Path, "shorten it", "description and when_to_use have %d characters, and the agent cuts them at %d", sum, longestListed)
 	case s.Description > longestStandard:
 		r.warn(s.Path, "shorten it", "its description has %d characters, over the standard's %d", s.Description, longestStandard)
 	}
@@ -223,7 +223,7 @@ func (r *reader) parts(component string, raw []byte) []part {
 	var out []part
 	for _, at := range places {
 		if !isDir(r.fsys, at) {
-			if exists(r.fsys, at) {
+			if isFile(r.fsys, at) {
 				out = append(out, part{at, path.Base(at)})
 			}
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"testing/fstest"
 	"text/template"
@@ -31,6 +32,7 @@ func Suite(p Plugin) (fs.FS, error) {
 		Skill string
 		Note  bool
 	}{Plugin: p, Note: len(p.Hook.Commands) > 0}
+	known.Programs = slices.DeleteFunc(slices.Clone(p.Programs), func(name string) bool { return !plainFile.MatchString(name) })
 	for _, s := range p.Skills {
 		if s.Offered && s.Surface && plainName(s.Name) {
 			known.Skill = s.Name
@@ -57,8 +59,9 @@ func Suite(p Plugin) (fs.FS, error) {
 }
 
 var (
-	noteLine = regexp.MustCompile(`(?m)^note: .*\n`)
-	judgeEnv = regexp.MustCompile(`(?m)(^# LOOPD_JUDGE_CMD) or the variable named here|, command_env: \w+`)
+	plainFile = regexp.MustCompile(`^[\w.-]+$`) // a name that is no glob
+	noteLine  = regexp.MustCompile(`(?m)^note: .*\n`)
+	judgeEnv  = regexp.MustCompile(`(?m)(^# LOOPD_JUDGE_CMD) or the variable named here|, command_env: \w+`)
 )
 
 // launchFor is the bundled launch profile with the note of another plugin:
