@@ -177,10 +177,14 @@ func (r *reader) programsOf(command string) map[string]string {
 			out[name] = string(data)
 		}
 	}
-	for _, m := range inPlugin.FindAllStringSubmatch(command, maxRead) {
-		add(m[1])
+	for _, m := range inPlugin.FindAllStringSubmatchIndex(command, maxRead) {
+		name := command[m[2]:m[3]]
+		if whole := m[3] == len(command) || !strings.ContainsRune("$*?[{", rune(command[m[3]])); whole && !exists(r.fsys, path.Clean(name)) {
+			r.block(hooksFile, "put it there", "the hook names %q, which is not there", name)
+		}
+		add(name)
 		for _, word := range argument.FindAllString(command, maxRead) {
-			add(path.Join(path.Dir(m[1]), word))
+			add(path.Join(path.Dir(name), word))
 		}
 	}
 	return out

@@ -149,6 +149,7 @@ func TestReadWarnsOfEachFault(t *testing.T) {
 		"event no list":        {map[string]string{hooksFile: `{"hooks": {"SessionStart": 3}}`}, hooksFile, "SessionStart: is a number", false},
 		"hook of a prompt":     {map[string]string{hooksFile: `{"hooks": {"SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}}`}, hooksFile, `a hook of type "prompt"`, false},
 		"two hooks":            {map[string]string{hooksFile: start("echo a", "echo b")}, hooksFile, "2 programs run when a session starts", true},
+		"hook's program":       {map[string]string{hooksFile: start(`sh "${CLAUDE_PLUGIN_ROOT}"/hooks/none.sh`)}, hooksFile, `the hook names "hooks/none.sh", which is not there`, true},
 		"server":               {map[string]string{".mcp.json": "{}"}, ".mcp.json", "without MCP servers", false},
 		"nothing to change":    {map[string]string{"skills/gauge/SKILL.md": "", "skills/almanac/SKILL.md": "", "commands/log.md": "x"}, ".", "no wording to change", false},
 	} {
@@ -175,6 +176,7 @@ func TestReadPassesOverWhatIsSound(t *testing.T) {
 		"modules":                {hooksFile: `{"modules": ["./x.js"]}`},
 		"hooks named twice":      {ManifestPath: `{"name": "tide", "hooks": "./hooks/hooks.json"}`, hooksFile: `{"hooks": {}}`},
 		"for a user alone":       {"skills/gauge/SKILL.md": "---\nname: gauge\ndescription: d\ndisable-model-invocation: true\n---\nb"},
+		"program by a variable":  {hooksFile: start(`"${CLAUDE_PLUGIN_ROOT}/hooks/run-$(uname)"`)},
 		"another host's hooks":   {"hooks/hooks-other.json": `{"version": 1`},
 		"files beside skills":    {"skills/README.md": "x", "skills/gauge/references/SKILL-notes.md": "x"},
 		"root skill beside dirs": {"SKILL.md": "x"},
