@@ -194,6 +194,7 @@ func TestReadWarnsOfTheListsBudget(t *testing.T) {
 	for i := range 8 {
 		files[fmt.Sprintf("skills/s%d/SKILL.md", i)] = "---\ndescription: " + strings.Repeat("x", 990) + "\n---\nb"
 	}
+	files["skills/aside/SKILL.md"] = "---\ndescription: " + strings.Repeat("x", 990) + "\ndisable-model-invocation: true\n---\nb"
 	if got := survey(t, files).Warnings; len(got) != 0 {
 		t.Errorf("7,977 characters: got %+v, want no warning", got)
 	}
@@ -220,6 +221,7 @@ func TestHookIsFoundWhereverItStands(t *testing.T) {
 		want  Hook
 	}{
 		"none":                     {nil, Hook{Commands: []string{}}},
+		"not at the start":         {map[string]string{hooksFile: strings.Replace(start("echo a"), `{"hooks": [`, `{"matcher": "resume|clear", "hooks": [`, 1)}, Hook{Commands: []string{}}},
 		"plain text":               {map[string]string{hooksFile: start("echo Mind the tide.")}, Hook{Commands: []string{"echo Mind the tide."}, Envelope: harness.EnvelopeText}},
 		"document in the line":     {map[string]string{hooksFile: start(`printf '{"hookSpecificOutput":1}'`)}, Hook{Commands: []string{`printf '{"hookSpecificOutput":1}'`}, Envelope: harness.EnvelopeJSON}},
 		"in the manifest":          {map[string]string{ManifestPath: `{"name": "tide", "hooks": {"SessionStart": [{"matcher": "*", "hooks": [{"type": "command", "command": "echo a"}]}]}}`}, Hook{Commands: []string{"echo a"}, Envelope: harness.EnvelopeText}},
@@ -254,12 +256,15 @@ func TestReadFollowsNoLinkAndBlocksOnNothing(t *testing.T) {
 	}
 	put(ManifestPath, `{"name": "tide"}`)
 	put("skills/pipe/x", "")
+	put("texts/a.md", "---\ndescription: d\n---\nb")
 	secret := filepath.Join(outside, "SKILL.md")
 	err := errors.Join(
 		os.WriteFile(secret, []byte("---\nname: secret\ndescription: of another place\n---\nb"), 0o644),
 		os.Symlink(outside, filepath.Join(dir, "skills", "away")), os.Mkdir(filepath.Join(dir, "skills", "file"), 0o755),
 		os.Symlink(secret, filepath.Join(dir, "skills", "file", skillFile)), syscall.Mkfifo(filepath.Join(dir, "skills", "pipe", skillFile), 0o644),
-		os.Symlink(outside, filepath.Join(dir, "commands")), os.Mkdir(filepath.Join(dir, hooksFile[:5]), 0o755), os.Mkdir(filepath.Join(dir, hooksFile), 0o755),
+		os.Symlink(outside, filepath.Join(dir, "commands")), os.Symlink("texts", filepath.Join(dir, "agents")),
+		os.Mkdir(filepath.Join(dir, "skills", "near"), 0o755), os.Symlink("../../texts/a.md", filepath.Join(dir, "skills", "near", skillFile)),
+		os.Mkdir(filepath.Join(dir, hooksFile[:5]), 0o755), os.Mkdir(filepath.Join(dir, hooksFile), 0o755),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -270,14 +275,14 @@ func TestReadFollowsNoLinkAndBlocksOnNothing(t *testing.T) {
 	}
 	defer root.Close()
 	p, err := Read(root.FS())
-	if err != nil || len(p.Skills) != 0 || len(p.Commands) != 0 {
-		t.Fatalf("got %+v, %v, want no skill and no command", p, err)
+	if err != nil || len(p.Skills) != 0 || len(p.Commands)+len(p.Agents) != 0 {
+		t.Fatalf("got %+v, %v, want no skill, command or agent", p, err)
 	}
 	var where []string
 	for _, w := range p.Warnings {
 		where = append(where, w.Where)
 	}
-	want := []string{"hooks/hooks.json", "commands", "skills/away", "skills/file/SKILL.md", "skills/file/SKILL.md", "skills/pipe/SKILL.md", "."}
+	want := []string{"hooks/hooks.json", "agents", "commands", "skills/away", ".", "skills/file/SKILL.md", "skills/near/SKILL.md", "skills/pipe/SKILL.md", "."}
 	slices.Sort(where)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, where); diff != "" {
