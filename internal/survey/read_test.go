@@ -262,7 +262,7 @@ func TestReadFollowsNoLinkAndBlocksOnNothing(t *testing.T) {
 		os.WriteFile(secret, []byte("---\nname: secret\ndescription: of another place\n---\nb"), 0o644),
 		os.Symlink(outside, filepath.Join(dir, "skills", "away")), os.Mkdir(filepath.Join(dir, "skills", "file"), 0o755),
 		os.Symlink(secret, filepath.Join(dir, "skills", "file", skillFile)), syscall.Mkfifo(filepath.Join(dir, "skills", "pipe", skillFile), 0o644),
-		os.Symlink(outside, filepath.Join(dir, "commands")), os.Symlink("texts", filepath.Join(dir, "agents")),
+		os.Symlink(outside, filepath.Join(dir, "commands")), os.Symlink("texts", filepath.Join(dir, "agents")), os.Symlink("texts", filepath.Join(dir, "bin")),
 		os.Mkdir(filepath.Join(dir, "skills", "near"), 0o755), os.Symlink("../../texts/a.md", filepath.Join(dir, "skills", "near", skillFile)),
 		os.Mkdir(filepath.Join(dir, hooksFile[:5]), 0o755), os.Mkdir(filepath.Join(dir, hooksFile), 0o755),
 	)
@@ -275,14 +275,14 @@ func TestReadFollowsNoLinkAndBlocksOnNothing(t *testing.T) {
 	}
 	defer root.Close()
 	p, err := Read(root.FS())
-	if err != nil || len(p.Skills) != 0 || len(p.Commands)+len(p.Agents) != 0 {
-		t.Fatalf("got %+v, %v, want no skill, command or agent", p, err)
+	if err != nil || len(p.Skills) != 0 || len(p.Commands)+len(p.Agents)+len(p.Programs) != 0 {
+		t.Fatalf("got %+v, %v, want nothing in it", p, err)
 	}
 	var where []string
 	for _, w := range p.Warnings {
 		where = append(where, w.Where)
 	}
-	want := []string{"hooks/hooks.json", "agents", "commands", "skills/away", ".", "skills/file/SKILL.md", "skills/near/SKILL.md", "skills/pipe/SKILL.md", "."}
+	want := []string{"hooks/hooks.json", "agents", "bin", "commands", ".", "skills/file/SKILL.md", "skills/near/SKILL.md", "skills/pipe/SKILL.md", "."}
 	slices.Sort(where)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, where); diff != "" {
