@@ -32,7 +32,7 @@ internal/atomicfile internal/redact internal/mutants
 < internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/simmodel internal/standin
 < internal/trial
 < internal/campaign
-< internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web
+< internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web internal/survey
 < internal/draft
 < cmd/loopd
 `

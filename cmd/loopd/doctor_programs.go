@@ -41,7 +41,7 @@ func programRows(ctx context.Context, e env, cfg config.Config, g ground) []doct
 	if err != nil {
 		return nil
 	}
-	_, wording, err := campaign.PluginAt(cfg.Plugin, sealed.Suite.Launch.Note, config.FileName, ownSuite)
+	_, wording, err := campaign.PluginAt(cfg.Plugin, sealed, ownSuite)
 	if err != nil {
 		return nil
 	}

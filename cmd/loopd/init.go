@@ -1,94 +1,264 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"loopd/frozen"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gitrepo"
+	"loopd/internal/survey"
 )
 
+type initOptions struct {
+	plugin string
+	own    bool
+	json   bool
+}
+
 func newInit(e env) *cobra.Command {
-	var own bool
+	var o initOptions
 	cmd := &cobra.Command{
-		Use: "init", Short: "settings for the plugin in this directory", Args: noArgs,
-		Long: "  loopd init\n  loopd init --own-suite\n\nWrites loopd.yaml beside the plugin, and with --own-suite a copy of the bundled\nsuite to edit in loopd-suite/. Nothing that exists is overwritten.",
-		RunE: func(*cobra.Command, []string) error { return runInit(e, own) },
+		Use: "init", Short: "survey the plugin in this directory and set it up", Args: noArgs,
+		Long: "  loopd init\n  loopd init --plugin NAME\n  loopd init --own-suite\n\nReads the plugin in this directory, or the one of a marketplace that is named,\nand says what it holds and what will get in the way. Then it writes loopd.yaml\nand, where no bundled suite measures the plugin, loopd-suite/ to fill in.\n--own-suite writes loopd-suite/ in any case, also beside a loopd.yaml that is\nthere: for the bundled plugin a copy of its suite. Nothing of the plugin is run,\nand nothing that exists is overwritten.",
+		RunE: func(*cobra.Command, []string) error { return runInit(e, o) },
 	}
-	cmd.Flags().BoolVar(&own, "own-suite", false, "copy the bundled suite to loopd-suite/ to edit it")
+	f := cmd.Flags()
+	f.StringVar(&o.plugin, "plugin", "", "which plugin of a marketplace")
+	f.BoolVar(&o.own, "own-suite", false, "write loopd-suite/ to edit, also for the bundled plugin")
+	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	return cmd
 }
 
 // ownSuite is where a plugin's own suite lies by default.
 const ownSuite = "loopd-suite"
 
-func runInit(e env, own bool) error {
-	name, err := pluginName(e.dir)
+// setup is what init found and did, also as its JSON.
+type setup struct {
+	Dir    string        `json:"dir"` // of the plugin
+	Plugin survey.Plugin `json:"plugin"`
+	Wrote  []string      `json:"wrote"`
+	Kept   []string      `json:"kept"` // was there, and was left alone
+	Suite  string        `json:"suite"`
+	// Set is the line for a loopd.yaml that names another suite, empty for none.
+	Set  string `json:"set,omitempty"`
+	Next string `json:"next"`
+}
+
+func runInit(e env, o initOptions) error {
+	settings := filepath.Join(e.dir, config.FileName)
+	_, err := os.Lstat(settings)
+	had := err == nil
+	if had && !o.own {
+		return usageError("loopd config", "set up %s: %s exists", e.dir, settings)
+	}
+	s, place, err := surveyHere(e, o, had)
 	if err != nil {
 		return err
 	}
-	if _, err := gitrepo.OpenUser(e.dir); err != nil {
-		return fmt.Errorf("set up %s: %w", name, err)
+	if _, err := gitrepo.OpenUser(s.Dir); err != nil {
+		return fmt.Errorf("set up %s: %w", s.Plugin.Name, err)
 	}
-	path := filepath.Join(e.dir, config.FileName)
-	if _, err := os.Lstat(path); err == nil {
-		return usageError("loopd config", "set up %s: %s exists", name, path)
-	}
-	bundled, measured, err := campaign.BundledFor(name)
-	if err != nil {
+	if err := s.writeSuite(e, o.own); err != nil {
 		return err
 	}
-	suite := config.Bundled
-	if own {
-		suite = ownSuite
-		err := campaign.WriteBundledSuite(cmp.Or(bundled, campaign.BundledSuite), filepath.Join(e.dir, ownSuite))
-		if errors.Is(err, fs.ErrExist) {
-			return usageError("loopd init", "set up %s: %s exists", name, filepath.Join(e.dir, ownSuite))
+	if had {
+		s.Kept = append(s.Kept, config.FileName)
+		s.set(e)
+	} else if err := s.writeSettings(settings, place); err != nil {
+		return err
+	}
+	s.Next = s.next(e)
+	if o.json {
+		return printJSON(e.stdout, s)
+	}
+	return s.print(e.stdout)
+}
+
+// surveyHere finds the plugin that is meant and surveys it. Beside settings that
+// exist it is the plugin they name.
+func surveyHere(e env, o initOptions, had bool) (setup, string, error) {
+	var place string
+	var err error
+	if had && o.plugin == "" {
+		place, err = configured(e)
+	} else {
+		place, err = choose(e, o.plugin)
+	}
+	if err != nil {
+		return setup{}, "", err
+	}
+	s := setup{Dir: filepath.Join(e.dir, filepath.FromSlash(place)), Wrote: []string{}, Kept: []string{}}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return setup{}, "", fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	defer root.Close()
+	if s.Plugin, err = survey.Read(root.FS()); err != nil {
+		return setup{}, "", usageError("loopd init --help", "set up %s: %w", s.Dir, err)
+	}
+	return s, place, nil
+}
+
+// configured is the place of the plugin that loopd.yaml names.
+func configured(e env) (string, error) {
+	l, err := loadConfig(e)
+	if err != nil {
+		return "", err
+	}
+	place, err := filepath.Rel(e.dir, l.Config.Plugin)
+	if err != nil {
+		return "", fmt.Errorf("set up %s: %w", l.Config.Plugin, err)
+	}
+	return filepath.ToSlash(place), nil
+}
+
+// choose finds the plugin that is meant among those of the repository.
+func choose(e env, name string) (string, error) {
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return "", fmt.Errorf("set up %s: %w", e.dir, err)
+	}
+	defer root.Close()
+	places, err := survey.Places(root.FS())
+	if errors.Is(err, survey.ErrNoPlugin) {
+		return "", usageError(nearestPlugin(e.dir), "set up %s: no plugin here: %w", e.dir, err)
+	}
+	if err != nil {
+		return "", usageError("loopd init --help", "set up %s: %w", e.dir, err)
+	}
+	here := slices.DeleteFunc(slices.Clone(places), func(p survey.Place) bool { return !p.Manifest })
+	if name != "" {
+		here = slices.DeleteFunc(places, func(p survey.Place) bool { return p.Name != name })
+	}
+	switch {
+	case len(here) == 1:
+		return here[0].Dir, measurable(e.dir, here[0])
+	case len(here) > 1:
+		return "", usageError("loopd init --plugin "+here[0].Name, "set up %s: %d plugins here, say which: %s", e.dir, len(here), names(here))
+	case name != "":
+		return "", usageError("loopd init", "set up %s: no plugin %q here", e.dir, name)
+	}
+	return "", measurable(e.dir, places[0])
+}
+
+func names(places []survey.Place) string {
+	var out []string
+	for _, p := range places {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// measurable refuses a plugin that no session could be started with.
+func measurable(dir string, p survey.Place) error {
+	switch {
+	case p.Fault != "":
+		return usageError("loopd init --help", "set up %s: %s: %s", dir, p.Name, p.Fault)
+	case p.Source != "":
+		return usageError("git clone ITS-REPOSITORY && cd ITS-REPOSITORY && loopd init", "set up %s: %s is not here: its source is %s", dir, p.Name, p.Source)
+	case !p.Manifest:
+		at := path.Join(p.Dir, survey.ManifestPath)
+		return usageError("mkdir -p "+path.Dir(at)+" && echo '{\"name\": \""+p.Name+"\"}' > "+at,
+			"set up %s: only the marketplace describes %s: without a %s no session can be started with it", dir, p.Name, at)
+	}
+	return nil
+}
+
+// nearestPlugin is the command for a directory without a plugin: to go where one is.
+func nearestPlugin(dir string) string {
+	for _, pattern := range []string{"*", "plugins/*"} {
+		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern), survey.ManifestPath)) // the pattern is sound but for dir
+		for _, f := range found {
+			if rel, err := filepath.Rel(dir, filepath.Dir(filepath.Dir(f))); err == nil && plainPath.MatchString(rel) {
+				return "cd " + rel + " && loopd init"
+			}
 		}
+	}
+	return "cd PLUGIN && loopd init"
+}
+
+// plainPath is a path that YAML and a shell take without quotes.
+var plainPath = regexp.MustCompile(`^[\w.][\w./-]*$`)
+
+// writeSuite lays out what measures the plugin. A suite that lies there already
+// is used, unless one was asked for.
+func (s *setup) writeSuite(e env, own bool) error {
+	suite, bundled, err := campaign.BundledFor(s.Plugin.Name)
+	if err != nil {
+		return err
+	}
+	if bundled && !own {
+		s.Suite = config.Bundled
+		return nil
+	}
+	s.Suite = ownSuite
+	dir := filepath.Join(e.dir, ownSuite)
+	write := func() error { return campaign.WriteBundledSuite(suite, dir) }
+	if !bundled {
+		fsys, err := survey.Suite(s.Plugin)
 		if err != nil {
 			return err
 		}
-	} else if !measured {
-		return usageError("loopd init --own-suite", "set up %s: no bundled suite measures this plugin; it needs a suite of its own", name)
+		write = func() error { return frozen.Materialise(fsys, nil, dir) }
+	}
+	err = write()
+	switch {
+	case errors.Is(err, fs.ErrExist) && own:
+		return usageError("loopd freeze", "set up %s: %s exists", s.Plugin.Name, dir)
+	case errors.Is(err, fs.ErrExist):
+		s.Kept = append(s.Kept, ownSuite+"/")
+	case err != nil:
+		return fmt.Errorf("set up %s: %w", s.Plugin.Name, err)
+	default:
+		s.Wrote = append(s.Wrote, ownSuite+"/")
+	}
+	return nil
+}
+
+func (s *setup) writeSettings(path, place string) error {
+	if !plainPath.MatchString(place) {
+		place = fmt.Sprintf("%q", place)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("set up %s: %w", name, err)
+		return fmt.Errorf("set up %s: %w", s.Plugin.Name, err)
 	}
-	_, err = fmt.Fprintf(f, config.Template, ".", suite)
+	_, err = fmt.Fprintf(f, config.Template, place, s.Suite)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("set up %s: %w", name, err)
+		return fmt.Errorf("set up %s: %w", s.Plugin.Name, err)
 	}
-	_, err = fmt.Fprintf(e.stdout, "wrote %s for the plugin %s\n\nNext: loopd freeze\n", path, name)
-	return err
+	s.Wrote = append(s.Wrote, config.FileName)
+	return nil
 }
 
-// pluginName reads the name of the plugin in a directory.
-func pluginName(dir string) (string, error) {
-	path := filepath.Join(dir, ".claude-plugin", "plugin.json")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", usageError("cd PLUGIN && loopd init", "set up %s: no plugin here: .claude-plugin/plugin.json is missing", dir)
+// set names the line that a loopd.yaml needs which was there before the suite.
+// It is the user's file, and not touched.
+func (s *setup) set(e env) {
+	l, err := loadConfig(e)
+	if err != nil || l.Config.Suite != filepath.Join(e.dir, ownSuite) {
+		s.Set = "suite: " + ownSuite
 	}
-	if err != nil {
-		return "", fmt.Errorf("set up %s: %w", dir, err)
+}
+
+// next is the command that comes next, and what to do before it.
+func (s *setup) next(e env) string {
+	next := "loopd freeze"
+	if s.Set != "" {
+		next += fmt.Sprintf(", once %s says %q", config.FileName, s.Set)
 	}
-	var manifest struct {
-		Name string `json:"name"`
+	if found, _ := filepath.Glob(filepath.Join(e.dir, ownSuite, "scenarios", "*.md")); s.Suite == ownSuite && len(found) == 0 {
+		next += ", once " + ownSuite + "/ holds a scenario; its README.md says how"
 	}
-	if err := json.Unmarshal(data, &manifest); err != nil {
-		return "", usageError("loopd init", "read %s: %w", path, err)
-	}
-	if manifest.Name == "" {
-		return "", usageError("loopd init", "read %s: name: missing", path)
-	}
-	return manifest.Name, nil
+	return next
 }

@@ -63,7 +63,7 @@ type workbench struct {
 func openWorkbench(ctx context.Context, e env) (workbench, error) {
 	l, err := loadConfig(e)
 	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
-		b, err := bundledBench(ctx)
+		b, err := bundledBench(ctx, campaign.BundledSuite)
 		if err != nil {
 			return workbench{}, err
 		}

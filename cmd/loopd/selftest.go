@@ -212,11 +212,7 @@ func benchWith(ctx context.Context, e env, open func(context.Context, campaign.H
 	if b.graphs, err = b.home.Graphs(); err != nil {
 		return bench{}, err
 	}
-	inside, err := campaign.InsidePlugin(l.Config.Plugin, b.sealed.Dir)
-	if err != nil {
-		return bench{}, err
-	}
-	b.commit, b.wording, err = campaign.PluginAt(l.Config.Plugin, b.sealed.Suite.Launch.Note, append(inside, ownSuite)...)
+	b.commit, b.wording, err = campaign.PluginAt(l.Config.Plugin, b.sealed, ownSuite)
 	return b, err
 }
 

@@ -89,7 +89,7 @@ func (c *Campaign) open(ctx context.Context) error {
 	if c.repo, err = openPrivate(c.Home.Repo()); err != nil {
 		return err
 	}
-	skip, err := c.insidePlugin()
+	skip, err := InsidePlugin(c.Plugin, c.Sealed.Dir)
 	if err != nil {
 		return err
 	}
@@ -102,9 +102,6 @@ func (c *Campaign) open(ctx context.Context) error {
 	}
 	return nil
 }
-
-// insidePlugin lists what lies in the plugin's directory but is loopd's own.
-func (c *Campaign) insidePlugin() ([]string, error) { return InsidePlugin(c.Plugin, c.Sealed.Dir) }
 
 // InsidePlugin lists the paths below a plugin that are loopd's own: its settings,
 // and the suite, empty for none, where that lies in the plugin. No session may

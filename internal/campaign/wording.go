@@ -3,13 +3,12 @@ package campaign
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 	"sync"
-
-	"github.com/goccy/go-yaml"
 
 	"loopd/candidates"
 	"loopd/harness"
@@ -130,24 +129,30 @@ func WordingOf(tree harness.Tree, note harness.Note) (trial.Wording, error) {
 		if ok, _ := path.Match("skills/*/SKILL.md", name); !ok {
 			continue
 		}
-		d, err := description(tree[name].Data)
+		text, err := listed(tree[name].Data)
 		if err != nil {
 			return trial.Wording{}, fmt.Errorf("%s: %w", name, err)
 		}
-		out.Descriptions = append(out.Descriptions, d)
+		if text != "" {
+			out.Descriptions = append(out.Descriptions, text)
+		}
 	}
 	return out, nil
 }
 
 // PluginAt reads the plugin in a directory as its repository's HEAD has it, for
-// single sessions outside a campaign. skip lists paths below it that no session
-// may see.
-func PluginAt(dir string, note harness.Note, skip ...string) (commit string, w trial.Wording, err error) {
-	commit, tree, err := TreeAt(dir, skip...)
+// single sessions outside a campaign. The suite, where it lies inside, is left
+// out, and so is what more is listed: no session may see it.
+func PluginAt(dir string, suite Sealed, more ...string) (commit string, w trial.Wording, err error) {
+	skip, err := InsidePlugin(dir, suite.Dir)
 	if err != nil {
 		return "", w, err
 	}
-	w, err = WordingOf(tree, note)
+	commit, tree, err := TreeAt(dir, append(skip, more...)...)
+	if err != nil {
+		return "", w, err
+	}
+	w, err = WordingOf(tree, suite.Suite.Launch.Note)
 	return commit, w, err
 }
 
@@ -180,24 +185,17 @@ func TreeAt(dir string, skip ...string) (commit string, tree harness.Tree, err e
 	return head.Commit, tree, nil
 }
 
-// description reads the text a skill is listed with.
-func description(skill []byte) (string, error) {
-	text := strings.ReplaceAll(strings.TrimPrefix(string(skill), "\ufeff"), "\r\n", "\n")
-	front, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
-		return "", fmt.Errorf("no front matter")
+// listed is the text the agent CLI lists a skill with, empty for none: a session
+// cannot be asked to have seen what is not shown to it.
+func listed(skill []byte) (string, error) {
+	s := candidates.ReadSkill(skill)
+	switch {
+	case s.Bare:
+		return "", errors.New("no front matter")
+	case s.Fault != "":
+		return "", fmt.Errorf("front matter: %s", s.Fault)
 	}
-	front, _, ok = strings.Cut(front, "\n---")
-	if !ok {
-		return "", fmt.Errorf("front matter has no end")
-	}
-	var head struct {
-		Description string `yaml:"description"`
-	}
-	if err := yaml.Unmarshal([]byte(front), &head); err != nil {
-		return "", fmt.Errorf("front matter: %s", strings.SplitN(err.Error(), "\n", 2)[0])
-	}
-	return strings.TrimSpace(head.Description), nil
+	return s.Listing(), nil
 }
 
 // bytesOf is the plugin's files as the candidates package wants them.

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,28 @@ func TestWordingOfReadsMarksAndReturns(t *testing.T) {
 		w, err := WordingOf(harness.Tree{"skills/find/SKILL.md": {Data: []byte(skill)}}, harness.Note{Kind: harness.NoteNone})
 		if err != nil || len(w.Descriptions) != 1 || w.Descriptions[0] != "Finds it." {
 			t.Errorf("%s: got %q, %v", name, w.Descriptions, err)
+		}
+	}
+}
+
+// A session must have been shown every skill as the agent CLI lists it, and no
+// skill that it does not list.
+func TestWordingOfExpectsWhatTheCLILists(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		head string
+		want []string
+	}{
+		"block on two lines":     {"description: |\n  Finds it.\n  At once.\n", []string{"Finds it. At once."}},
+		"colon without quotes":   {"description: Use when: lost\n", []string{"Use when: lost"}},
+		"when to use it":         {"description: Finds it.\nwhen_to_use: lost\n", []string{"Finds it. - lost"}},
+		"for a user alone":       {"description: Finds it.\ndisable-model-invocation: true\n", nil},
+		"without a description":  {"name: find\n", nil},
+		"with an anchor in text": {"name: find\ndescription: \"*all*\"\n", []string{"*all*"}},
+	} {
+		w, err := WordingOf(harness.Tree{"skills/find/SKILL.md": {Data: []byte("---\n" + c.head + "---\nBody.\n")}}, harness.Note{Kind: harness.NoteNone})
+		if err != nil || !slices.Equal(w.Descriptions, c.want) {
+			t.Errorf("%s: got %q, %v, want %q", name, w.Descriptions, err, c.want)
 		}
 	}
 }

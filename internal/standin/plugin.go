@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"loopd/candidates"
 )
 
 // defaultHookTimeout is how long a hook may run when hooks.json says nothing.
@@ -29,10 +29,11 @@ type plugin struct {
 }
 
 type skill struct {
-	name        string // plugin-qualified
-	description string
-	dir         string
-	body        string
+	name    string // plugin-qualified, by the directory
+	offered bool   // to the model
+	listing string
+	dir     string
+	body    string
 }
 
 // hookCommand is one program to run at the start of a session.
@@ -88,35 +89,16 @@ func (p *plugin) loadSkills() {
 		if err != nil {
 			continue
 		}
-		front, body := splitFrontMatter(string(data))
-		var head struct{ Name, Description string }
-		// Unreadable front matter leaves a skill without description: the
-		// real CLI lists it all the same.
-		_ = yaml.Unmarshal([]byte(front), &head)
+		// Whatever is wrong with it, the real CLI loads it: a user may start it.
+		k := candidates.ReadSkill(data)
 		dir := filepath.Dir(f)
-		if head.Name == "" {
-			head.Name = filepath.Base(dir)
-		}
-		p.skills = append(p.skills, skill{p.name + ":" + head.Name, head.Description, dir, body})
+		p.skills = append(p.skills, skill{p.name + ":" + filepath.Base(dir), k.Offered(), k.Listing(), dir, strings.ReplaceAll(k.Body, "\r\n", "\n")})
 	}
-}
-
-func splitFrontMatter(text string) (front, body string) {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	rest, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
-		return "", text
-	}
-	front, body, ok = strings.Cut(rest, "\n---\n")
-	if !ok {
-		return "", text
-	}
-	return front, body
 }
 
 // line is the skill's entry in the listing.
 func (s skill) line() string {
-	d := []rune(strings.TrimSpace(s.description))
+	d := []rune(s.listing)
 	if len(d) > maxDescription {
 		d = append(d[:maxDescription-1], '…')
 	}

@@ -81,7 +81,9 @@ func (s *session) skillListing() string {
 	}
 	lines := []string{"The following skills are available for use with the Skill tool:\n"}
 	for _, k := range s.plugin.skills {
-		lines = append(lines, k.line())
+		if k.offered {
+			lines = append(lines, k.line())
+		}
 	}
 	return strings.Join(lines, "\n")
 }

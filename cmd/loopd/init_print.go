@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"loopd/internal/survey"
+)
+
+// print shows a survey and what was written, at most pageWidth wide.
+func (s setup) print(out io.Writer) error {
+	var b bytes.Buffer
+	p := s.Plugin
+	fmt.Fprintln(&b, strings.TrimSpace("Plugin "+p.Name+" "+p.Version))
+	skillTable(&b, p.Skills)
+	fmt.Fprintln(&b)
+	paragraph(&b, "hook      ", p.Hook.Kind())
+	for _, row := range []struct {
+		head  string
+		names []string
+	}{{"commands  ", p.Commands}, {"agents    ", p.Agents}, {"programs  ", p.Programs}} {
+		if len(row.names) > 0 {
+			paragraph(&b, row.head, strings.Join(row.names, ", "))
+		}
+	}
+	warnings(&b, "To mend first, or no session counts:", p.Warnings, true)
+	warnings(&b, "Worth mending:", p.Warnings, false)
+	if len(p.Warnings) == 0 {
+		fmt.Fprint(&b, "\nNothing that will get in the way.\n")
+	}
+	fmt.Fprintln(&b)
+	for _, name := range s.Wrote {
+		fmt.Fprintln(&b, "wrote "+name)
+	}
+	for _, name := range s.Kept {
+		fmt.Fprintln(&b, "left "+name+" as it was")
+	}
+	fmt.Fprintln(&b)
+	paragraph(&b, "Next: ", s.Next)
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// warnings prints those that block, or the others.
+func warnings(out io.Writer, head string, all []survey.Warning, block bool) {
+	for _, w := range all {
+		if w.Blocks != block {
+			continue
+		}
+		if head != "" {
+			fmt.Fprintf(out, "\n%s\n", head)
+			head = ""
+		}
+		paragraph(out, "- ", w.String())
+	}
+}
+
+// skillTable lists the skills with the lengths of what is listed of them.
+func skillTable(out io.Writer, skills []survey.Skill) {
+	if len(skills) == 0 {
+		fmt.Fprint(out, "\nno skills\n")
+		return
+	}
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "skill\tdescription\twhen_to_use\toffered\twording may change\n")
+	for _, s := range skills {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, s.Description, s.WhenToUse, yesNo(s.Offered), yesNo(s.Surface))
+	}
+	w.Flush() // a buffer takes everything
+}
+
+// pageWidth is how wide a terminal is taken to be.
+const pageWidth = 80
+
+// paragraph prints a text behind its head, wrapped between words and hung in.
+func paragraph(out io.Writer, head, text string) {
+	indent, line := strings.Repeat(" ", utf8.RuneCountInString(head)), head
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > pageWidth:
+			fmt.Fprintln(out, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(out, line)
+}
