@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"path"
 	"strings"
 	"text/template"
 	"time"
@@ -23,7 +24,7 @@ func (c Candidate) Markdown() []byte { return render("candidate.md.tmpl", c) }
 func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
-		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "wrap": wrap,
+		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "leaf": leaf, "wrap": wrap,
 		"effect": effectText, "aa": aaText, "gateCells": gateCells,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
 		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
@@ -106,6 +107,14 @@ func branch(ref string) string {
 		return "none"
 	}
 	return "`" + strings.TrimPrefix(ref, "refs/heads/") + "`"
+}
+
+// leaf is a branch of ours without the campaign it is filed under.
+func leaf(ref string) string {
+	if ref == "" {
+		return "none"
+	}
+	return "`" + path.Base(ref) + "`"
 }
 
 // lineWidth is the width prose is wrapped at.

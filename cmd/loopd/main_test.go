@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error { return setUp(e, filepath.Join(root, "cache")) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupted": interrupted, "plugin": makePlugin, "remember": remember, "same": same,
-			"json": wantJSON, "replace": replace, "api": askAPI, "nothingheldout": nothingHeldOut,
+			"json": wantJSON, "replace": replace, "drawnight": drawNight, "api": askAPI, "nothingheldout": nothingHeldOut,
 		},
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/loop"
 	"loopd/report"
 )
 
@@ -56,7 +57,10 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 		return err
 	}
 	if name == campaignReport {
-		return printReport(e, report.Build(s, r.states[:len(r.states)-1]...), asJSON)
+		if err := printReport(e, report.Build(s, r.states[:len(r.states)-1]...), asJSON); err != nil || asJSON {
+			return err
+		}
+		return printNext(e, s, state)
 	}
 	if s.Find(name) == nil {
 		return usageError("loopd candidate list", "campaign %s has no candidate %q", s.Started.Campaign, name)
@@ -71,6 +75,21 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	}
 	_, err = e.stdout.Write(data)
 	return err
+}
+
+// printNext says what to type after a report.
+func printNext(e env, s *loop.State, state string) error {
+	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(nextAfterReport(s), state))
+	return err
+}
+
+// withState names the state directory in a command that looks into one, where
+// the user did.
+func withState(command, state string) string {
+	if state == "" || command != "loopd adopt" {
+		return command
+	}
+	return command + " --state " + quoted(state)
 }
 
 // campaignReport is the name of the report that is about no candidate.

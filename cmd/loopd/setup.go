@@ -13,6 +13,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/ledger"
 	"loopd/loop"
+	"loopd/report"
 )
 
 // loadConfig reads the settings of the plugin in the working directory.
@@ -129,8 +130,18 @@ func nextAfter(s *loop.State) string {
 		return `loopd freeze --reason "end the halted campaign"`
 	case s.Ended == nil:
 		return "loopd run"
+	case report.Confirmed(s):
+		return "loopd adopt"
 	}
 	return "loopd report"
+}
+
+// nextAfterReport is the same for one who has just read the report.
+func nextAfterReport(s *loop.State) string {
+	if next := nextAfter(s); next != "loopd report" {
+		return next
+	}
+	return "loopd candidate add --patch FILE"
 }
 
 // stop turns how a campaign stopped into an error with its exit code; nil when

@@ -19,18 +19,18 @@ const Branches = "refs/heads/"
 func (u *User) WriteBranch(ctx context.Context, c Commit, name string) (string, error) {
 	ref, err := u.newBranch(name)
 	if err != nil {
-		return "", fmt.Errorf("write branch %s: %w", name, err)
+		return "", fmt.Errorf("write branch %q: %w", name, err)
 	}
 	store := &overlay{readOnly: openReadOnly(u.place), fresh: map[plumbing.Hash]plumbing.EncodedObject{}}
 	hash, err := c.store(store)
 	if err != nil {
-		return "", fmt.Errorf("write branch %s: %w", name, err)
+		return "", fmt.Errorf("write branch %q: %w", name, err)
 	}
 	if err := send(ctx, u.git, store, store.order); err != nil {
-		return "", fmt.Errorf("write branch %s: %w", name, err)
+		return "", fmt.Errorf("write branch %q: %w", name, err)
 	}
 	if err := u.updateRef(ctx, ref, "", "create %s %s\n", ref, hash.String()); err != nil {
-		return "", fmt.Errorf("write branch %s: %w", name, err)
+		return "", fmt.Errorf("write branch %q: %w", name, err)
 	}
 	return hash.String(), nil
 }
@@ -62,8 +62,8 @@ func (u *User) newBranch(name string) (string, error) {
 // BranchNameError says why a branch cannot have a name.
 type BranchNameError struct{ Name, Why string }
 
-// Error names the branch.
-func (e *BranchNameError) Error() string { return fmt.Sprintf("%q: %s", e.Name, e.Why) }
+// Error says why; what was being done names the branch.
+func (e *BranchNameError) Error() string { return e.Why }
 
 // overlay reads the user's objects and keeps new ones in memory until git is given them.
 type overlay struct {
