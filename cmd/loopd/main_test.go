@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"loopd/internal/power"
 	"loopd/internal/sandbox"
 )
 
@@ -18,7 +19,12 @@ func TestMain(m *testing.M) {
 		os.Exit(entry(os.Args))
 	}
 	// Not os.Exit: under the race detector that waits a second each time.
-	as := func() { syscall.Exit(entry(os.Args)) }
+	as := func() {
+		if root := os.Getenv("SCRIPT_MACHINE"); root != "" && filepath.Base(os.Args[0]) == "loopd" {
+			syscall.Exit(runLoopd(os.Args[1:], power.Machine{OS: "linux", Root: root}))
+		}
+		syscall.Exit(entry(os.Args))
+	}
 	testscript.Main(m, map[string]func(){"loopd": as, "claude": as})
 }
 

@@ -17,6 +17,7 @@ import (
 	"loopd/internal/gateway"
 	"loopd/internal/gitrepo"
 	"loopd/internal/governor"
+	"loopd/internal/power"
 	"loopd/internal/redact"
 	"loopd/internal/sandbox"
 	"loopd/internal/trial"
@@ -71,7 +72,8 @@ func newRun(e env) *cobra.Command {
 Opens a campaign, or continues the one under way, and works through the queue
 until the budget is used, a person stops it, or what measures has changed. A
 limit of the account is waited out, and part of a subscription's allowances is
-left for you (quota in loopd.yaml). A campaign that ended at an unfinished gate goes on with the sessions given.
+left for you (quota in loopd.yaml). The machine is kept awake; on its battery the
+campaign waits for the mains (power in loopd.yaml). A campaign that ended at an unfinished gate goes on with the sessions given.
 "loopd plan" says what a budget can find. The first signal lets running sessions
 end, the second stops at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
@@ -144,6 +146,7 @@ type night struct {
 	governor *governor.Governor
 	purses   *purses
 	trial    trial.Options
+	awake    *power.Awake // nil where nothing keeps the machine awake
 }
 
 // openNight opens what a campaign needs. Everything that may refuse comes
@@ -373,7 +376,9 @@ func (n *night) run(ctx context.Context, e env) error {
 	defer bar.close()
 	drain, stop := closing(ctx, e.drain, n.allowed.Deadline)
 	defer stop()
-	governed := n.purses.within(n.governor.Govern(executor))
+	n.stayAwake(ctx, e)
+	defer func() { n.awake.Stop() }()
+	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, n.governor.Govern(executor)})
 	err = n.rest(ctx, e, drain, func() error {
 		return n.campaign.Run(ctx, loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
 	})
