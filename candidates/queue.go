@@ -38,6 +38,7 @@ func Message(c Candidate, campaign string) string {
 		{"Candidate", c.ID},
 		{"Source", string(c.Source)},
 		{"Targets", strings.Join(c.Targets, ", ")},
+		{"Targets-From", c.TargetsFrom},
 		{"Simplify", map[bool]string{true: "yes"}[c.Simplify]},
 		{"Rationale", c.Rationale},
 	} {

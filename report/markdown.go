@@ -24,7 +24,7 @@ func (c Candidate) Markdown() []byte { return render("candidate.md.tmpl", c) }
 func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
-		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "leaf": leaf, "wrap": wrap,
+		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "targets": targetsText, "leaf": leaf, "wrap": wrap,
 		"effect": effectText, "aa": aaText, "gateCells": gateCells,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
 		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
@@ -107,6 +107,15 @@ func branch(ref string) string {
 		return "none"
 	}
 	return "`" + strings.TrimPrefix(ref, "refs/heads/") + "`"
+}
+
+// targetsText says which cells a candidate is weighed on and who said so.
+func targetsText(c Candidate) string {
+	how := "declared"
+	if c.TargetsFrom != "" {
+		how = "derived from " + c.TargetsFrom
+	}
+	return fmt.Sprintf("Weighed on %s (%s).", names(c.Targets), how)
 }
 
 // leaf is a branch of ours without the campaign it is filed under.

@@ -104,6 +104,7 @@ func plural(n int) string {
 // planner knows the grid, what sessions cost and what the start passes.
 type planner struct {
 	cfg   config.Config
+	suite harness.Suite
 	grid  campaign.Grid
 	pace  loop.Pace
 	bytes float64 // of disk a session takes
@@ -141,7 +142,7 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	if err != nil {
 		return planner{}, err
 	}
-	p := planner{cfg: l.Config, grid: campaign.GridOf(sealed.Suite, graphs, pick), pace: loop.PaceOf(states...)}
+	p := planner{cfg: l.Config, suite: sealed.Suite, grid: campaign.GridOf(sealed.Suite, graphs, pick), pace: loop.PaceOf(states...)}
 	if p.bytes, err = bytesPerTrial(home.Trials()); err != nil {
 		return p, err
 	}
@@ -154,7 +155,7 @@ func bundledPlanner() (planner, error) {
 	if err != nil {
 		return planner{}, err
 	}
-	p := planner{cfg: config.Default(), grid: campaign.GridOf(suite, nil, nil), bytes: assumedBytes}
+	p := planner{cfg: config.Default(), suite: suite, grid: campaign.GridOf(suite, nil, nil), bytes: assumedBytes}
 	p.rates, p.from = ratesOf(suite.Checker.Plugin, p.grid.Objective, nil)
 	return p, nil
 }
