@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"loopd/loop"
 )
 
 //go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl
@@ -53,7 +55,14 @@ func evidence(v *float64) string {
 }
 
 func usd(c Cost) string {
-	text := fmt.Sprintf("%.4f USD at list price", c.USD)
+	text := fmt.Sprintf("%.4f USD", c.USD)
+	switch c.PaidWith {
+	case loop.PaidByKey:
+	case loop.Subscription:
+		text += " at list price, not billed"
+	default:
+		text += " at list price"
+	}
 	if c.Unreported > 0 {
 		text += ", not reported by " + plural(c.Unreported)
 	}

@@ -60,6 +60,7 @@ type outlook struct {
 	SecondsFrom string   `json:"seconds_from"`
 	USD         *float64 `json:"usd"` // nil for unknown
 	USDFrom     string   `json:"usd_from"`
+	Billed      bool     `json:"billed"` // false on a subscription
 	DiskMB      float64  `json:"disk_mb"`
 }
 
@@ -73,7 +74,7 @@ func runPlan(ctx context.Context, e env, o planOptions) error {
 		return err
 	}
 	if sessions == 0 {
-		return p.suggest(ctx, e, o.json)
+		return p.suggest(ctx, e, o.json, false)
 	}
 	out, err := p.outlook(ctx, sessions, loop.Profile(o.profile))
 	if err != nil {
@@ -104,6 +105,7 @@ func plural(n int) string {
 // planner knows the grid, what sessions cost and what the start passes.
 type planner struct {
 	cfg   config.Config
+	paid  config.CredentialKind // empty where none is stored
 	suite harness.Suite
 	grid  campaign.Grid
 	pace  loop.Pace
@@ -142,12 +144,21 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	if err != nil {
 		return planner{}, err
 	}
-	p := planner{cfg: l.Config, suite: sealed.Suite, grid: campaign.GridOf(sealed.Suite, graphs, pick), pace: loop.PaceOf(states...)}
+	p := planner{cfg: l.Config, paid: paidWith(e), suite: sealed.Suite, grid: campaign.GridOf(sealed.Suite, graphs, pick), pace: loop.PaceOf(states...)}
 	if p.bytes, err = bytesPerTrial(home.Trials()); err != nil {
 		return p, err
 	}
 	p.rates, p.from = ratesOf(sealed.Suite.Checker.Plugin, p.grid.Objective, states)
 	return p, nil
+}
+
+// paidWith is the kind of credential sessions would run on, empty for none.
+func paidWith(e env) config.CredentialKind {
+	c, err := config.FindCredential(e.getenv)
+	if err != nil {
+		return "" // a plan needs none
+	}
+	return c.Kind
 }
 
 func bundledPlanner() (planner, error) {
@@ -286,7 +297,7 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 	}
 	seconds, usd := secondsOf(p.cfg, p.pace), usdOf(p.cfg, p.pace)
 	out := outlook{
-		Plan: plan, Chosen: chosen, SecondsFrom: seconds.from, USDFrom: usd.from,
+		Plan: plan, Chosen: chosen, SecondsFrom: seconds.from, USDFrom: usd.from, Billed: p.paid != config.OAuthToken,
 		Hours:  math.Round(float64(sessions)*seconds.value/3600/float64(p.cfg.Parallel)*10) / 10,
 		DiskMB: math.Round(float64(sessions) * p.bytes / 1e6),
 	}
@@ -314,9 +325,13 @@ func printOutlook(e env, o outlook) error {
 	price := "unknown; set session_usd"
 	if o.USD != nil {
 		price = fmt.Sprintf("about %.2f USD (price of a session: %s)", *o.USD, o.USDFrom)
+		if !o.Billed {
+			price = fmt.Sprintf("about %.2f USD at list price, not billed (price of a session: %s)", *o.USD, o.USDFrom)
+		}
 	}
-	_, err := fmt.Fprintf(e.stdout, "Time: about %.1f h (length of a session: %s).\nCost: %s.\nDisk: about %.0f MB.\nThe smallest budget under this profile is %d sessions.\n",
+	fmt.Fprintf(e.stdout, "Time: about %.1f h (length of a session: %s).\nCost: %s.\nDisk: about %.0f MB.\nThe smallest budget under this profile is %d sessions.\n",
 		o.Hours, o.SecondsFrom, price, o.DiskMB, o.Smallest)
+	_, err := fmt.Fprintf(e.stdout, "\nNext: loopd run --sessions %d --profile %s\n", o.Sessions, o.Profile)
 	return err
 }
 
@@ -344,8 +359,9 @@ func ofTen(share float64) string {
 	return fmt.Sprintf("%d of 10", n)
 }
 
-// suggest prints three budgets worth thinking about.
-func (p planner) suggest(ctx context.Context, e env, asJSON bool) error {
+// suggest prints three budgets worth thinking about. Where it goes with a refusal
+// the hint of that says what to type.
+func (p planner) suggest(ctx context.Context, e env, asJSON, refused bool) error {
 	var all []outlook
 	least, err := p.outlook(ctx, 1, loop.Scout)
 	if err != nil {
@@ -363,7 +379,12 @@ func (p planner) suggest(ctx context.Context, e env, asJSON bool) error {
 	if asJSON {
 		return printJSON(e.stdout, all)
 	}
-	return printSuggestions(e, all)
+	if err := printSuggestions(e, all); err != nil || len(all) == 0 || refused {
+		return err
+	}
+	o := likely(all)
+	_, err = fmt.Fprintf(e.stdout, "\nNext: loopd run --sessions %d --profile %s\n", o.Sessions, o.Profile)
+	return err
 }
 
 func printSuggestions(e env, all []outlook) error {
@@ -381,6 +402,17 @@ func printSuggestions(e env, all []outlook) error {
 	return w.Flush()
 }
 
+// likely is the first budget that is more likely than not to confirm a rise of
+// .20, else the last.
+func likely(all []outlook) outlook {
+	for _, o := range all {
+		if o.Detects[0].Found >= .5 {
+			return o
+		}
+	}
+	return all[len(all)-1]
+}
+
 // suggestBudgets tells a user who gave none what to give.
 func suggestBudgets(ctx context.Context, e env) error {
 	ctx, cancel := context.WithTimeout(ctx, suggestTime)
@@ -389,7 +421,7 @@ func suggestBudgets(ctx context.Context, e env) error {
 	if err != nil {
 		return err
 	}
-	return p.suggest(ctx, e, false)
+	return p.suggest(ctx, e, false, true)
 }
 
 // suggestTime bounds what a refusal may take.

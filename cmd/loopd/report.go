@@ -73,7 +73,10 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	if err != nil {
 		return &codedError{exitFailed, fmt.Errorf("read report of %s: %w", name, err), "loopd verify"}
 	}
-	_, err = e.stdout.Write(data)
+	if _, err := e.stdout.Write(data); err != nil || asJSON {
+		return err
+	}
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(nextAfter(s), state))
 	return err
 }
 
@@ -86,10 +89,13 @@ func printNext(e env, s *loop.State, state string) error {
 // withState names the state directory in a command that looks into one, where
 // the user did.
 func withState(command, state string) string {
-	if state == "" || command != "loopd adopt" {
-		return command
+	switch command {
+	case "loopd adopt", "loopd report":
+		if state != "" {
+			return command + " --state " + quoted(state)
+		}
 	}
-	return command + " --state " + quoted(state)
+	return command
 }
 
 // campaignReport is the name of the report that is about no candidate.

@@ -299,7 +299,7 @@ func (n *night) warnOfLittle(ctx context.Context, e env, states []*loop.State) {
 	p.rates, p.from = ratesOf(n.plugin, n.grid.Objective, states)
 	out, err := p.outlook(ctx, n.allowed.Sessions, n.settings.Profile)
 	if err == nil && !out.Reachable {
-		fmt.Fprintf(e.stderr, "loopd: warning: %s can hardly confirm anything under the profile %s; the smallest budget that would is %d\n",
+		fmt.Fprintf(e.stderr, "loopd: warning: %s can hardly confirm anything under the profile\nloopd: %s; the smallest budget that would is %d\n",
 			plural(n.allowed.Sessions), out.Profile, out.Smallest)
 	}
 }
