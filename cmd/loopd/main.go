@@ -60,8 +60,8 @@ func runLoopd(args []string, machine power.Machine) int {
 	go func() {
 		select {
 		case <-signals:
+			close(drain) // before it is said: nothing starts after that
 			fmt.Fprintln(os.Stderr, "loopd: stopping after the running sessions; once more to stop now")
-			close(drain)
 		case <-finished:
 			return
 		}

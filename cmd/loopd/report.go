@@ -86,6 +86,19 @@ func printNext(e env, s *loop.State, state string) error {
 	return err
 }
 
+// conclude prints the report and what to type next: as the hint of an error
+// where the campaign did not get to its end.
+func (n *night) conclude(e env) error {
+	s := n.campaign.Current()
+	if err := printReport(e, report.Build(s, n.campaign.Before()...), n.o.json); err != nil {
+		return err
+	}
+	if err := stop(s); err != nil || n.o.json {
+		return err
+	}
+	return printNext(e, s, "")
+}
+
 // withState names the state directory in a command that looks into one, where
 // the user did.
 func withState(command, state string) string {

@@ -22,7 +22,6 @@ import (
 	"loopd/internal/sandbox"
 	"loopd/internal/trial"
 	"loopd/loop"
-	"loopd/report"
 )
 
 // newFinish is run with the search ended first.
@@ -117,19 +116,6 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 		return runErr
 	}
 	return n.conclude(e)
-}
-
-// conclude prints the report and what to type next: as the hint of an error
-// where the campaign did not get to its end.
-func (n *night) conclude(e env) error {
-	s := n.campaign.Current()
-	if err := printReport(e, report.Build(s, n.campaign.Before()...), n.o.json); err != nil {
-		return err
-	}
-	if err := stop(s); err != nil || n.o.json {
-		return err
-	}
-	return printNext(e, s, "")
 }
 
 // night is a campaign with everything it needs open.

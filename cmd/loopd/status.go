@@ -95,13 +95,13 @@ func printStatus(e env, st status) error {
 
 func printCandidates(e env, list []report.Summary) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "candidate\tverdict\tsource\tsessions\tE")
+	fmt.Fprintln(w, "candidate\tverdict\tsessions\tE\tsource")
 	for _, c := range list {
 		verdict := verdictText(c.Verdict, c.Reason)
 		if c.Withdrawn {
 			verdict += ", withdrawn"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", c.ID, verdict, c.Source, c.Sessions, eText(c.EValue))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", c.ID, verdict, c.Sessions, eText(c.EValue), c.Source)
 	}
 	return w.Flush()
 }
