@@ -29,7 +29,7 @@ internal/atomicfile internal/redact internal/mutants
 < loop
 < report
 < . fixtures plugins rehearsals scenarios
-< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/simmodel internal/standin
+< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin
 < internal/trial
 < internal/campaign
 < internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web internal/survey

@@ -30,6 +30,9 @@ type Candidate struct {
 	Author    string   `json:"author,omitempty"`
 	Rationale string   `json:"rationale,omitempty"`
 	Targets   []string `json:"targets,omitempty"` // cells such as "W3/sonnet", or "all"
+	// TargetsFrom says what the targets follow from, such as the skill it edits;
+	// empty where they were declared.
+	TargetsFrom string `json:"targets_from,omitempty"`
 	// Simplify says that the wording only gets shorter: it is kept for not being
 	// worse by more than a margin instead of for being better.
 	Simplify bool   `json:"simplify,omitempty"`

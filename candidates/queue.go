@@ -32,24 +32,25 @@ const maxTrailer = 400
 // message is published and must never carry held-out text.
 func Message(c Candidate, campaign string) string {
 	var b strings.Builder
-	b.WriteString("loopd: candidate " + oneLine(c.ID) + "\n\n")
+	b.WriteString("loopd: candidate " + OneLine(c.ID) + "\n\n")
 	for _, t := range [][2]string{
 		{"Campaign", campaign},
 		{"Candidate", c.ID},
 		{"Source", string(c.Source)},
 		{"Targets", strings.Join(c.Targets, ", ")},
+		{"Targets-From", c.TargetsFrom},
 		{"Simplify", map[bool]string{true: "yes"}[c.Simplify]},
 		{"Rationale", c.Rationale},
 	} {
-		if value := oneLine(t[1]); value != "" {
+		if value := OneLine(t[1]); value != "" {
 			b.WriteString(t[0] + ": " + value + "\n")
 		}
 	}
 	return b.String()
 }
 
-// oneLine folds white space to single spaces, drops what cannot be seen and cuts a long text.
-func oneLine(text string) string {
+// OneLine folds white space to single spaces, drops what cannot be seen and cuts a long text.
+func OneLine(text string) string {
 	visible := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):

@@ -147,11 +147,14 @@ type Paused struct {
 	Reason string        `json:"reason"`
 	Class  harness.Class `json:"class,omitempty"` // of the trial that met the limit
 	Until  time.Time     `json:"until,omitzero"`  // when the limit lifts, zero for unknown
+	// Battery: the machine runs on its battery, and the pause lifts when it does
+	// no more.
+	Battery bool `json:"battery,omitempty"`
 }
 
 // Lifts reports whether the pause is over by itself after some time.
 func (p Paused) Lifts() bool {
-	return !p.Until.IsZero() || p.Class == harness.RateLimit || p.Class == harness.UsageLimit
+	return p.Battery || !p.Until.IsZero() || p.Class == harness.RateLimit || p.Class == harness.UsageLimit
 }
 
 // Resumed ends a pause, or a halt that lifts.

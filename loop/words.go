@@ -5,6 +5,14 @@ import (
 	"loopd/stats"
 )
 
+// What sessions are paid with, as the part CredentialPart of the Instrument says
+// it. Where it is a subscription the list price of a session is not billed.
+const (
+	CredentialPart = "credential"
+	PaidByKey      = "api-key"
+	Subscription   = "oauth-token"
+)
+
 // Verdict is what became of a candidate.
 type Verdict string
 

@@ -14,25 +14,27 @@ import (
 
 // Candidate is the report of one candidate, verdict first.
 type Candidate struct {
-	Version   int                  `json:"version"`
-	Harness   harness.Kind         `json:"harness"`
-	Campaign  string               `json:"campaign"`
-	Simulated bool                 `json:"simulated"`
-	Summary                        // id, source, rationale, verdict, reason, sessions, e_value, ref
-	Note      string               `json:"note,omitempty"`
-	Author    string               `json:"author,omitempty"`
-	Commit    string               `json:"commit,omitempty"`
-	Parent    string               `json:"parent,omitempty"`
-	Targets   []string             `json:"targets,omitempty"`
-	Findings  []candidates.Finding `json:"findings,omitempty"`
-	Cells     []Cell               `json:"cells"`
-	Guards    []Cell               `json:"guards,omitempty"`
-	Guarded   []Guarded            `json:"guard_tiers,omitempty"`
-	Contrasts []Contrast           `json:"contrasts,omitempty"`
-	Funnel    []Funnel             `json:"funnel,omitempty"` // of champion and candidate
-	Judge     *Judged              `json:"judge,omitempty"`  // nil where no scenario asks one
-	Cost      Cost                 `json:"cost"`
-	Invalid   []Invalid            `json:"invalid"`
+	Version   int          `json:"version"`
+	Harness   harness.Kind `json:"harness"`
+	Campaign  string       `json:"campaign"`
+	Simulated bool         `json:"simulated"`
+	Summary                // id, source, rationale, verdict, reason, sessions, e_value, ref
+	Note      string       `json:"note,omitempty"`
+	Author    string       `json:"author,omitempty"`
+	Commit    string       `json:"commit,omitempty"`
+	Parent    string       `json:"parent,omitempty"`
+	Targets   []string     `json:"targets,omitempty"`
+	// TargetsFrom says what they follow from, empty where they were declared.
+	TargetsFrom string               `json:"targets_from,omitempty"`
+	Findings    []candidates.Finding `json:"findings,omitempty"`
+	Cells       []Cell               `json:"cells"`
+	Guards      []Cell               `json:"guards,omitempty"`
+	Guarded     []Guarded            `json:"guard_tiers,omitempty"`
+	Contrasts   []Contrast           `json:"contrasts,omitempty"`
+	Funnel      []Funnel             `json:"funnel,omitempty"` // of champion and candidate
+	Judge       *Judged              `json:"judge,omitempty"`  // nil where no scenario asks one
+	Cost        Cost                 `json:"cost"`
+	Invalid     []Invalid            `json:"invalid"`
 	// Simplify: it was kept for not being worse, and Tokens says what it saves.
 	Simplify bool             `json:"simplify,omitempty"`
 	Tokens   *Tokens          `json:"tokens,omitempty"`
@@ -96,7 +98,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	}
 	c := Candidate{
 		Version: Version, Harness: harness.Unprompted, Campaign: s.Started.Campaign, Simulated: s.Started.Simulated,
-		Summary: summary(s, p), Author: p.Candidate.Author, Commit: p.Commit, Parent: p.Parent, Targets: p.Candidate.Targets,
+		Summary: summary(s, p), Author: p.Candidate.Author, Commit: p.Commit, Parent: p.Parent, Targets: p.Candidate.Targets, TargetsFrom: p.Candidate.TargetsFrom,
 		Cells: []Cell{}, Invalid: []Invalid{}, Path: []loop.PathPoint{}, Diff: diff(before, after),
 	}
 	if p.Decided != nil {
@@ -111,7 +113,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 		c.Judge = judgedOf(s, arm{"champion", p.Contest.Against}, arm{"candidate", p.Contest.Wording})
 		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
 	}
-	c.Cost = costOf(slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))
+	c.Cost = costOf(s, slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))
 	for _, inv := range invalidOf(s) {
 		if inv.Wording == id {
 			c.Invalid = append(c.Invalid, inv)

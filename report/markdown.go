@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"path"
 	"strings"
 	"text/template"
 	"time"
+
+	"loopd/loop"
 )
 
 //go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl
@@ -23,7 +26,7 @@ func (c Candidate) Markdown() []byte { return render("candidate.md.tmpl", c) }
 func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
-		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "wrap": wrap,
+		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "targets": targetsText, "leaf": leaf, "wrap": wrap,
 		"effect": effectText, "aa": aaText, "gateCells": gateCells,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
 		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
@@ -52,7 +55,14 @@ func evidence(v *float64) string {
 }
 
 func usd(c Cost) string {
-	text := fmt.Sprintf("%.4f USD at list price", c.USD)
+	text := fmt.Sprintf("%.4f USD", c.USD)
+	switch c.PaidWith {
+	case loop.PaidByKey:
+	case loop.Subscription:
+		text += " at list price, not billed"
+	default:
+		text += " at list price"
+	}
 	if c.Unreported > 0 {
 		text += ", not reported by " + plural(c.Unreported)
 	}
@@ -106,6 +116,23 @@ func branch(ref string) string {
 		return "none"
 	}
 	return "`" + strings.TrimPrefix(ref, "refs/heads/") + "`"
+}
+
+// targetsText says which cells a candidate is weighed on and who said so.
+func targetsText(c Candidate) string {
+	how := "declared"
+	if c.TargetsFrom != "" {
+		how = "derived from " + c.TargetsFrom
+	}
+	return fmt.Sprintf("Weighed on %s (%s).", names(c.Targets), how)
+}
+
+// leaf is a branch of ours without the campaign it is filed under.
+func leaf(ref string) string {
+	if ref == "" {
+		return "none"
+	}
+	return "`" + path.Base(ref) + "`"
 }
 
 // lineWidth is the width prose is wrapped at.

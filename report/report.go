@@ -89,6 +89,9 @@ type Drifted struct {
 
 // Cost is list price and tokens, and how many sessions reported none.
 type Cost struct {
+	// PaidWith is the kind of credential: with a subscription the list price is
+	// not billed. It is empty where nothing is known of it.
+	PaidWith    string  `json:"paid_with,omitempty"`
 	USD         float64 `json:"usd"`
 	Unreported  int     `json:"unreported"`
 	InputTokens int     `json:"input_tokens"`
@@ -146,7 +149,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		Simulated: s.Started.Simulated, Agent: s.Started.Agent, Phase: s.Phase, Instrument: s.Started.Instrument,
 		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
-		Cost: costOf(s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
+		Cost: costOf(s, s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
 		Rescored: rescoredOf(s), Isolation: isolationOf(s),
 	}
@@ -231,8 +234,8 @@ func endHeadline(s *loop.State) string {
 	}
 }
 
-func costOf(trials []loop.Run) Cost {
-	var c Cost
+func costOf(s *loop.State, trials []loop.Run) Cost {
+	c := Cost{PaidWith: s.Started.Parts[loop.CredentialPart]}
 	for _, t := range trials {
 		if t.CostUSD == nil {
 			c.Unreported++

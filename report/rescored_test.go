@@ -64,12 +64,12 @@ func TestRescoredIsShownBesideTheRecord(t *testing.T) {
 	if !strings.HasPrefix(string(one.Markdown()), "# c001: keep, withdrawn\n") {
 		t.Errorf("candidate: %.60s", one.Markdown())
 	}
-	if row := string(LoopResults(s)); !strings.Contains(row, "\tdiscard\tc001: keep, withdrawn by a rescore\n") {
+	if row := string(LoopResults(s)); !strings.Contains(row, "\tdiscard\tc001 (person): keep, withdrawn by a rescore\n") {
 		t.Errorf("loop-results.tsv: %s", row)
 	}
 	rows := strings.Split(string(Results(s)), "\n")
 	i := slices.IndexFunc(rows, func(r string) bool { return strings.Contains(r, "A:pass\tB:fail\tFAIL\tshotgun\t") })
-	if i < 0 || !strings.HasSuffix(rows[i], "\tA:pass B:pass PASS") || !strings.HasSuffix(rows[1], "\t1.500\t") {
+	if i < 0 || !strings.HasSuffix(rows[i], "\tA:pass B:pass PASS\tperson") || !strings.HasSuffix(rows[1], "\t1.500\t\t") {
 		t.Errorf("results.tsv:\n%s", strings.Join(rows, "\n"))
 	}
 	if before := Build(fullStory(t)); before.Rescored != nil || strings.Contains(string(before.Markdown()), "Rescored") {

@@ -15,7 +15,7 @@ import (
 // resultsHeader names the columns of results.tsv.
 var resultsHeader = []string{
 	"scenario", "model", "axis_a", "axis_b", "result", "reasons", "candidate", "rep", "trial", "instrument", "cost_usd", "tokens", "seconds",
-	"recorded",
+	"recorded", "source",
 }
 
 // Results renders results.tsv: one row per trial in ledger order, the header
@@ -65,8 +65,16 @@ func resultRow(s *loop.State, t loop.Run) []string {
 	row := append([]string{t.Spec.Slot.Cell.Scenario, t.Spec.Slot.Cell.Tier}, resultCells(t.Class, t.Result)...)
 	return append(row,
 		s.CandidateOf(t.Spec.Slot.Wording), strconv.Itoa(t.Spec.Slot.Rep), t.ID, short(t.Instrument), cost,
-		strconv.Itoa(t.Usage.Input+t.Usage.Output), strconv.FormatFloat(t.Seconds, 'f', 3, 64), recordedCell(t),
+		strconv.Itoa(t.Usage.Input+t.Usage.Output), strconv.FormatFloat(t.Seconds, 'f', 3, 64), recordedCell(t), sourceOf(s, t.Spec.Slot.Wording),
 	)
+}
+
+// sourceOf is who wrote the candidate a wording came from, empty for the start.
+func sourceOf(s *loop.State, wording string) string {
+	if p := s.Find(s.CandidateOf(wording)); p != nil {
+		return string(p.Candidate.Source)
+	}
+	return ""
 }
 
 // recordedCell is what was recorded, where an accepted rescore says otherwise.
@@ -119,7 +127,7 @@ func loopRow(s *loop.State, n int, p *loop.Progress) []string {
 		status, description = "discard", description+", withdrawn by a rescore"
 	}
 	return []string{
-		strconv.Itoa(n), stamp(p.DecidedAt), short(p.Commit), value, delta, guard, "-", status, p.Candidate.ID + ": " + description,
+		strconv.Itoa(n), stamp(p.DecidedAt), short(p.Commit), value, delta, guard, "-", status, p.Candidate.ID + " (" + string(p.Candidate.Source) + "): " + description,
 	}
 }
 

@@ -93,7 +93,7 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 	if err != nil {
 		return &codedError{exitUsage, err, "loopd candidate add --help"}
 	}
-	_, err = fmt.Fprintf(e.stdout, "queued %s\n\nNext: loopd plan\n", name)
+	_, err = fmt.Fprintf(e.stdout, "queued %s\n%s\nNext: loopd plan\n", name, o.aimLine(ctx, e, d))
 	return err
 }
 

@@ -57,7 +57,11 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	if configErr == nil && groundErr == nil {
 		rows = append(rows, programRows(ctx, e, l.Config, stands)...)
 	}
-	return tellRows(e, rows, asJSON)
+	next := "loopd candidate add --patch FILE"
+	if configErr != nil {
+		next = "loopd init"
+	}
+	return tellRows(e, rows, next, asJSON)
 }
 
 func runProbe(ctx context.Context, e env, kind rehearsal.AgentKind, asJSON bool) error {
@@ -65,11 +69,11 @@ func runProbe(ctx context.Context, e env, kind rehearsal.AgentKind, asJSON bool)
 	if err != nil {
 		return err
 	}
-	return tellRows(e, rows, asJSON)
+	return tellRows(e, rows, "loopd plan", asJSON)
 }
 
-// tellRows prints the rows; a bad one is the exit code's.
-func tellRows(e env, rows []doctor.Row, asJSON bool) error {
+// tellRows prints the rows and what to type next; a bad one is the exit code's.
+func tellRows(e env, rows []doctor.Row, next string, asJSON bool) error {
 	if asJSON {
 		if err := printJSON(e.stdout, rows); err != nil {
 			return err
@@ -80,7 +84,11 @@ func tellRows(e env, rows []doctor.Row, asJSON bool) error {
 	if doctor.Worst(rows) == doctor.Bad {
 		return &codedError{exitMeasured, errors.New("a campaign cannot run here yet"), ""}
 	}
-	return nil
+	if asJSON {
+		return nil
+	}
+	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
+	return err
 }
 
 func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() (ground, error)) []doctor.Check {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"loopd/internal/power"
 	"loopd/internal/sandbox"
 	"loopd/internal/standin"
 )
@@ -31,7 +32,7 @@ func entry(args []string) int {
 	if filepath.Base(args[0]) == "claude" {
 		return runStandIn(args[1:])
 	}
-	return runLoopd(args[1:])
+	return runLoopd(args[1:], power.Here())
 }
 
 func runStandIn(args []string) int {
@@ -47,7 +48,7 @@ func runStandIn(args []string) int {
 
 // runLoopd turns signals into a channel and a context: the first lets running
 // sessions end, the second ends them.
-func runLoopd(args []string) int {
+func runLoopd(args []string, machine power.Machine) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	drain := make(chan struct{})
@@ -59,8 +60,8 @@ func runLoopd(args []string) int {
 	go func() {
 		select {
 		case <-signals:
+			close(drain) // before it is said: nothing starts after that
 			fmt.Fprintln(os.Stderr, "loopd: stopping after the running sessions; once more to stop now")
-			close(drain)
 		case <-finished:
 			return
 		}
@@ -75,7 +76,7 @@ func runLoopd(args []string) int {
 		fmt.Fprintln(os.Stderr, "loopd: find working directory:", err)
 		return exitFailed
 	}
-	return run(ctx, env{dir: dir, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain}, args)
+	return run(ctx, env{dir: dir, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain, machine: machine}, args)
 }
 
 // env is everything outside that a verb may use.
@@ -86,6 +87,7 @@ type env struct {
 	stdout  io.Writer
 	stderr  io.Writer
 	drain   <-chan struct{}
+	machine power.Machine
 }
 
 // path is a path of the command line, seen from the working directory.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"loopd/internal/power"
 	"loopd/internal/sandbox"
 )
 
@@ -22,7 +23,12 @@ func TestMain(m *testing.M) {
 		os.Exit(entry(os.Args))
 	}
 	// Not os.Exit: under the race detector that waits a second each time.
-	as := func() { syscall.Exit(entry(os.Args)) }
+	as := func() {
+		if root := os.Getenv("SCRIPT_MACHINE"); root != "" && filepath.Base(os.Args[0]) == "loopd" {
+			syscall.Exit(runLoopd(os.Args[1:], power.Machine{OS: "linux", Root: root}))
+		}
+		syscall.Exit(entry(os.Args))
+	}
 	testscript.Main(m, map[string]func(){"loopd": as, "claude": as})
 }
 
@@ -63,7 +69,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupted": interrupted, "plugin": makePlugin, "remember": remember, "same": same,
-			"json": wantJSON, "replace": replace, "api": askAPI, "nothingheldout": nothingHeldOut,
+			"json": wantJSON, "replace": replace, "drawnight": drawNight, "api": askAPI, "nothingheldout": nothingHeldOut,
 		},
 	})
 }

@@ -142,12 +142,10 @@ func (n *night) rest(ctx context.Context, e env, drain <-chan struct{}, work fun
 	for {
 		s := n.campaign.Current()
 		if p := s.Paused; p != nil && p.Lifts() {
-			if n.o.noWait && p.Until.After(time.Now()) {
+			if n.o.noWait && (p.Battery || p.Until.After(time.Now())) {
 				return nil
 			}
-			due := governor.Due(s.ChangedAt, p.Until)
-			fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, clock(due))
-			if !governor.WaitUntil(ctx, drain, due) {
+			if !n.waitOut(ctx, e, drain, s) {
 				return ctx.Err()
 			}
 			if err := n.campaign.Wake(ctx); err != nil {
@@ -162,6 +160,18 @@ func (n *night) rest(ctx context.Context, e env, drain <-chan struct{}, work fun
 			return nil
 		}
 	}
+}
+
+// waitOut waits until a pause lifts, and says whether it did.
+func (n *night) waitOut(ctx context.Context, e env, drain <-chan struct{}, s *loop.State) bool {
+	p := s.Paused
+	if p.Battery {
+		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when the mains are back\n", p.Reason)
+		return n.waitForMains(ctx, e, drain)
+	}
+	due := governor.Due(s.ChangedAt, p.Until)
+	fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, clock(due))
+	return governor.WaitUntil(ctx, drain, due)
 }
 
 // clock writes a moment as people at this machine say it, with the day where it

@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +59,7 @@ type outlook struct {
 	SecondsFrom string   `json:"seconds_from"`
 	USD         *float64 `json:"usd"` // nil for unknown
 	USDFrom     string   `json:"usd_from"`
+	Billed      bool     `json:"billed"` // false on a subscription
 	DiskMB      float64  `json:"disk_mb"`
 }
 
@@ -73,7 +73,7 @@ func runPlan(ctx context.Context, e env, o planOptions) error {
 		return err
 	}
 	if sessions == 0 {
-		return p.suggest(ctx, e, o.json)
+		return p.suggest(ctx, e, o.json, false)
 	}
 	out, err := p.outlook(ctx, sessions, loop.Profile(o.profile))
 	if err != nil {
@@ -104,6 +104,8 @@ func plural(n int) string {
 // planner knows the grid, what sessions cost and what the start passes.
 type planner struct {
 	cfg   config.Config
+	paid  config.CredentialKind // empty where none is stored
+	suite harness.Suite
 	grid  campaign.Grid
 	pace  loop.Pace
 	bytes float64 // of disk a session takes
@@ -142,7 +144,7 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	if err != nil {
 		return planner{}, err
 	}
-	p := planner{cfg: l.Config, grid: campaign.GridOf(sealed.Suite, graphs, pick), pace: loop.PaceOf(states...)}
+	p := planner{cfg: l.Config, paid: paidWith(e), suite: sealed.Suite, grid: campaign.GridOf(sealed.Suite, graphs, pick), pace: loop.PaceOf(states...)}
 	if p.bytes, err = bytesPerTrial(home.Trials()); err != nil {
 		return p, err
 	}
@@ -151,12 +153,21 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	return p, err
 }
 
+// paidWith is the kind of credential sessions would run on, empty for none.
+func paidWith(e env) config.CredentialKind {
+	c, err := config.FindCredential(e.getenv)
+	if err != nil {
+		return "" // a plan needs none
+	}
+	return c.Kind
+}
+
 func bundledPlanner() (planner, error) {
 	suite, err := campaign.ReadBundled(campaign.BundledSuite)
 	if err != nil {
 		return planner{}, err
 	}
-	p := planner{cfg: config.Default(), grid: campaign.GridOf(suite, nil, nil), bytes: assumedBytes}
+	p := planner{cfg: config.Default(), suite: suite, grid: campaign.GridOf(suite, nil, nil), bytes: assumedBytes}
 	p.rates, p.from = ratesOf(suite.Checker.Plugin, p.grid.Objective, nil)
 	return p, nil
 }
@@ -287,7 +298,7 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 	}
 	seconds, usd := secondsOf(p.cfg, p.pace), usdOf(p.cfg, p.pace)
 	out := outlook{
-		Plan: plan, Chosen: chosen, SecondsFrom: seconds.from, USDFrom: usd.from,
+		Plan: plan, Chosen: chosen, SecondsFrom: seconds.from, USDFrom: usd.from, Billed: p.paid != config.OAuthToken,
 		Hours:  math.Round(float64(sessions)*seconds.value/3600/float64(p.cfg.Parallel)*10) / 10,
 		DiskMB: math.Round(float64(sessions) * p.bytes / 1e6),
 	}
@@ -315,9 +326,13 @@ func printOutlook(e env, o outlook) error {
 	price := "unknown; set session_usd"
 	if o.USD != nil {
 		price = fmt.Sprintf("about %.2f USD (price of a session: %s)", *o.USD, o.USDFrom)
+		if !o.Billed {
+			price = fmt.Sprintf("about %.2f USD at list price, not billed (price of a session: %s)", *o.USD, o.USDFrom)
+		}
 	}
-	_, err := fmt.Fprintf(e.stdout, "Time: about %.1f h (length of a session: %s).\nCost: %s.\nDisk: about %.0f MB.\nThe smallest budget under this profile is %d sessions.\n",
+	fmt.Fprintf(e.stdout, "Time: about %.1f h (length of a session: %s).\nCost: %s.\nDisk: about %.0f MB.\nThe smallest budget under this profile is %d sessions.\n",
 		o.Hours, o.SecondsFrom, price, o.DiskMB, o.Smallest)
+	_, err := fmt.Fprintf(e.stdout, "\nNext: loopd run --sessions %d --profile %s\n", o.Sessions, o.Profile)
 	return err
 }
 
@@ -344,54 +359,3 @@ func ofTen(share float64) string {
 	}
 	return fmt.Sprintf("%d of 10", n)
 }
-
-// suggest prints three budgets worth thinking about.
-func (p planner) suggest(ctx context.Context, e env, asJSON bool) error {
-	var all []outlook
-	least, err := p.outlook(ctx, 1, loop.Scout)
-	if err != nil {
-		return err
-	}
-	for _, sessions := range []int{(least.Smallest + 9) / 10 * 10, 500, 1200} {
-		o, err := p.outlook(ctx, sessions, "")
-		if err != nil {
-			return err
-		}
-		if o.Reachable {
-			all = append(all, o)
-		}
-	}
-	if asJSON {
-		return printJSON(e.stdout, all)
-	}
-	return printSuggestions(e, all)
-}
-
-func printSuggestions(e env, all []outlook) error {
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(e.stdout, "No budget within reason decides anything on this grid.")
-		return err
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "On %d cells, pass rates %s.\nOf 10 candidates with a rise of .20 or .08 the gate confirms about:\n\n", all[0].Cells, all[0].Rates)
-	fmt.Fprintln(w, "\t.20\t.08\tlooks at\thours")
-	for _, o := range all {
-		fmt.Fprintf(w, "loopd run --sessions %d --profile %s\t%.0f\t%.0f\tabout %.0f\t%.1f\n",
-			o.Sessions, o.Profile, 10*o.Detects[0].Found, 10*o.Detects[1].Found, o.Candidates, o.Hours)
-	}
-	return w.Flush()
-}
-
-// suggestBudgets tells a user who gave none what to give.
-func suggestBudgets(ctx context.Context, e env) error {
-	ctx, cancel := context.WithTimeout(ctx, suggestTime)
-	defer cancel()
-	p, err := newPlanner(ctx, e)
-	if err != nil {
-		return err
-	}
-	return p.suggest(ctx, e, false)
-}
-
-// suggestTime bounds what a refusal may take.
-const suggestTime = time.Minute

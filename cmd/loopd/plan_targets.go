@@ -31,7 +31,9 @@ func queueOf(home campaign.Home, suite harness.Suite, objective []harness.Cell, 
 	}
 	for _, f := range spooled {
 		if f.Err == nil {
-			f.Candidate.Targets = campaign.TargetsOf(suite, objective, f.Candidate)
+			if len(f.Candidate.Targets) == 0 {
+				f.Candidate.Targets, _ = campaign.Targets(suite, objective, f.Candidate.Edits)
+			}
 			all = append(all, f.Candidate)
 		}
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
 	"github.com/mattn/go-isatty"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
 
 	"loopd/loop"
 )
@@ -16,6 +18,7 @@ import (
 type progress struct {
 	container *mpb.Progress
 	bar       *mpb.Bar
+	plain     io.Writer // where a terminal does not say its size: a line a round
 	what      string
 }
 
@@ -23,6 +26,9 @@ func newProgress(w io.Writer, budget int) *progress {
 	f, ok := w.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) {
 		return &progress{}
+	}
+	if width, height, err := term.GetSize(int(f.Fd())); err != nil || width == 0 || height == 0 {
+		return &progress{plain: f} // a bar would draw nothing there
 	}
 	p := &progress{container: mpb.New(mpb.WithOutput(f), mpb.WithWidth(30)), what: "starting"}
 	p.bar = p.container.AddBar(int64(budget),
@@ -36,14 +42,16 @@ func newProgress(w io.Writer, budget int) *progress {
 // observe follows the campaign; it is called from the one goroutine that owns
 // the state.
 func (p *progress) observe(s *loop.State, e loop.Event) {
-	if p.bar == nil {
-		return
-	}
 	switch ev := e.Payload.(type) {
 	case loop.Planned:
 		p.what = string(ev.Round.Purpose) + " " + ev.Round.Subject
+		if p.plain != nil {
+			fmt.Fprintf(p.plain, "loopd: %s, %d of at most %d sessions\n", p.what, s.Sessions(), s.Budget())
+		}
 	case loop.Recorded:
-		p.bar.SetCurrent(int64(s.Sessions()))
+		if p.bar != nil {
+			p.bar.SetCurrent(int64(s.Sessions()))
+		}
 	}
 }
 

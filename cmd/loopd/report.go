@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/loop"
 	"loopd/report"
 )
 
@@ -56,7 +57,10 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 		return err
 	}
 	if name == campaignReport {
-		return printReport(e, report.Build(s, r.states[:len(r.states)-1]...), asJSON)
+		if err := printReport(e, report.Build(s, r.states[:len(r.states)-1]...), asJSON); err != nil || asJSON {
+			return err
+		}
+		return printNext(e, s, state)
 	}
 	if s.Find(name) == nil {
 		return usageError("loopd candidate list", "campaign %s has no candidate %q", s.Started.Campaign, name)
@@ -69,8 +73,42 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	if err != nil {
 		return &codedError{exitFailed, fmt.Errorf("read report of %s: %w", name, err), "loopd verify"}
 	}
-	_, err = e.stdout.Write(data)
+	if _, err := e.stdout.Write(data); err != nil || asJSON {
+		return err
+	}
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(nextAfter(s), state))
 	return err
+}
+
+// printNext says what to type after a report.
+func printNext(e env, s *loop.State, state string) error {
+	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(nextAfterReport(s), state))
+	return err
+}
+
+// conclude prints the report and what to type next: as the hint of an error
+// where the campaign did not get to its end.
+func (n *night) conclude(e env) error {
+	s := n.campaign.Current()
+	if err := printReport(e, report.Build(s, n.campaign.Before()...), n.o.json); err != nil {
+		return err
+	}
+	if err := stop(s); err != nil || n.o.json {
+		return err
+	}
+	return printNext(e, s, "")
+}
+
+// withState names the state directory in a command that looks into one, where
+// the user did.
+func withState(command, state string) string {
+	switch command {
+	case "loopd adopt", "loopd report":
+		if state != "" {
+			return command + " --state " + quoted(state)
+		}
+	}
+	return command
 }
 
 // campaignReport is the name of the report that is about no candidate.

@@ -17,6 +17,7 @@ import (
 	"loopd/internal/gateway"
 	"loopd/internal/gitrepo"
 	"loopd/internal/governor"
+	"loopd/internal/power"
 	"loopd/internal/redact"
 	"loopd/internal/sandbox"
 	"loopd/internal/trial"
@@ -70,7 +71,8 @@ func newRun(e env) *cobra.Command {
 Opens a campaign, or continues the one under way, and works through the queue
 until the budget is used, a person stops it, or what measures has changed. A
 limit of the account is waited out, and part of a subscription's allowances is
-left for you (quota in loopd.yaml). A campaign that ended at an unfinished gate goes on with the sessions given.
+left for you (quota in loopd.yaml). The machine is kept awake; on its battery the
+campaign waits for the mains (power in loopd.yaml). A campaign that ended at an unfinished gate goes on with the sessions given.
 "loopd plan" says what a budget can find. The first signal lets running sessions
 end, the second stops at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
@@ -113,10 +115,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if runErr != nil {
 		return runErr
 	}
-	if err := runReport(ctx, e, n.campaign.Home.Dir, campaignReport, o.json); err != nil {
-		return err
-	}
-	return stop(n.campaign.Current())
+	return n.conclude(e)
 }
 
 // night is a campaign with everything it needs open.
@@ -133,6 +132,7 @@ type night struct {
 	governor *governor.Governor
 	purses   *purses
 	trial    trial.Options
+	awake    *power.Awake // nil where nothing keeps the machine awake
 }
 
 // openNight opens what a campaign needs. Everything that may refuse comes
@@ -286,7 +286,7 @@ func (n *night) warnOfLittle(ctx context.Context, e env, states []*loop.State) {
 	p.rates, p.from = ratesOf(n.plugin, n.grid.Objective, states)
 	out, err := p.outlook(ctx, n.allowed.Sessions, n.settings.Profile)
 	if err == nil && !out.Reachable {
-		fmt.Fprintf(e.stderr, "loopd: warning: %s can hardly confirm anything under the profile %s; the smallest budget that would is %d\n",
+		fmt.Fprintf(e.stderr, "loopd: warning: %s can hardly confirm anything under the profile\nloopd: %s; the smallest budget that would is %d\n",
 			plural(n.allowed.Sessions), out.Profile, out.Smallest)
 	}
 }
@@ -363,7 +363,9 @@ func (n *night) run(ctx context.Context, e env) error {
 	defer bar.close()
 	drain, stop := closing(ctx, e.drain, n.allowed.Deadline)
 	defer stop()
-	governed := n.purses.within(n.governor.Govern(executor))
+	n.stayAwake(ctx, e)
+	defer func() { n.awake.Stop() }()
+	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, n.governor.Govern(executor)})
 	err = n.rest(ctx, e, drain, func() error {
 		return n.campaign.Run(ctx, loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
 	})

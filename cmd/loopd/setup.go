@@ -13,7 +13,9 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/ledger"
+	"loopd/internal/survey"
 	"loopd/loop"
+	"loopd/report"
 )
 
 // loadConfig reads the settings of the plugin in the working directory.
@@ -54,9 +56,14 @@ func openSuite(ctx context.Context, h campaign.Home, c config.Config) (campaign.
 
 // bundledSuite is the suite inside the program for the plugin of the settings.
 func bundledSuite(c config.Config) (string, error) {
-	plugin, err := pluginName(c.Plugin)
+	root, err := os.OpenRoot(c.Plugin)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("open suite: %w", err)
+	}
+	defer root.Close()
+	plugin, err := survey.Name(root.FS())
+	if err != nil {
+		return "", usageError("loopd init", "open suite: %s: %w", c.Plugin, err)
 	}
 	name, ok, err := campaign.BundledFor(plugin)
 	if err == nil && !ok {
@@ -157,8 +164,18 @@ func nextAfter(s *loop.State) string {
 		return `loopd freeze --reason "end the halted campaign"`
 	case s.Ended == nil:
 		return "loopd run"
+	case report.Confirmed(s):
+		return "loopd adopt"
 	}
 	return "loopd report"
+}
+
+// nextAfterReport is the same for one who has just read the report.
+func nextAfterReport(s *loop.State) string {
+	if next := nextAfter(s); next != "loopd report" {
+		return next
+	}
+	return "loopd candidate add --patch FILE"
 }
 
 // stop turns how a campaign stopped into an error with its exit code; nil when

@@ -38,6 +38,7 @@ type status struct {
 	Isolation  string           `json:"isolation,omitempty"` // of the sessions so far
 	Simulated  bool             `json:"simulated"`
 	Candidates []report.Summary `json:"candidates"`
+	Next       string           `json:"next"` // what to type
 }
 
 func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
@@ -51,6 +52,7 @@ func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
 	}
 	rep := report.Build(s)
 	out := status{
+		Next:     withState(nextAfter(s), state),
 		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
 		Isolation: rep.Isolation, Simulated: rep.Simulated, Candidates: rep.Candidates,
 	}
@@ -81,11 +83,14 @@ func printStatus(e env, st status) error {
 	if st.Round != "" {
 		fmt.Fprintf(e.stdout, "round %s\n", st.Round)
 	}
-	if len(st.Candidates) == 0 {
-		return nil
+	if len(st.Candidates) > 0 {
+		fmt.Fprintln(e.stdout)
+		if err := printCandidates(e, st.Candidates); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintln(e.stdout)
-	return printCandidates(e, st.Candidates)
+	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", st.Next)
+	return err
 }
 
 func printCandidates(e env, list []report.Summary) error {

@@ -158,6 +158,9 @@ func (c *Campaign) Current() *loop.State {
 	return c.states[len(c.states)-1]
 }
 
+// Before returns the campaigns before the newest, oldest first.
+func (c *Campaign) Before() []*loop.State { return c.states[:max(len(c.states)-1, 0)] }
+
 // Begin opens a campaign, or continues the one under way. A campaign under way
 // whose instrument differs from today's is an error: numbers of two instruments
 // are never pooled.

@@ -15,7 +15,7 @@ import (
 // parts are the digests of everything that measures, by name.
 func (c *Campaign) parts() map[string]string {
 	out := map[string]string{
-		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, "credential": c.Credential,
+		"loopd's own checks": loopd.SourceDigest(), "suite": string(c.Sealed.Frozen.Digest()), "agent": c.AgentSHA, loop.CredentialPart: c.Credential,
 	}
 	if c.Judge != "" {
 		out[loop.JudgePart] = c.Judge

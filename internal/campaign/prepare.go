@@ -17,6 +17,12 @@ import (
 // task before it counts as an echo of it.
 const EchoWords = 5
 
+// loopdName and loopdEmail are the author of every commit made here.
+const (
+	loopdName  = "loopd"
+	loopdEmail = "loopd@localhost"
+)
+
 // preparer lints a candidate on top of the champion and commits it.
 type preparer struct {
 	wordings *Wordings
@@ -92,7 +98,7 @@ func (p *preparer) write(parent string, c candidates.Candidate) (string, error) 
 	start := p.state.Started
 	return p.repo.WriteCommit(gitrepo.Commit{
 		Base: start.Start, Subdir: p.wordings.subdir, Tree: files, Parents: []string{parent},
-		AuthorName: "loopd", AuthorEmail: "loopd@localhost", Time: p.state.StartedAt.Truncate(time.Second),
+		AuthorName: loopdName, AuthorEmail: loopdEmail, Time: p.state.StartedAt.Truncate(time.Second),
 		Message: candidates.Message(c, start.Campaign),
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -213,7 +212,7 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 	var out []candidates.Candidate
 	for _, f := range spooled {
 		if f.Err == nil {
-			f.Candidate.Targets, f.Err = c.targets(s, f.Candidate)
+			f.Candidate, f.Err = c.aim(s, f.Candidate)
 		}
 		if f.Err != nil {
 			if err := c.setAside(f); err != nil {
@@ -233,47 +232,18 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 	return out, nil
 }
 
-// targets are the cells a candidate is weighed on. One that declares none and
-// edits a single skill is meant for that skill's scenarios; "all" says otherwise.
-// They are fixed before its first trial.
-func (c *Campaign) targets(s *loop.State, cand candidates.Candidate) ([]string, error) {
+// aim settles which cells a candidate is weighed on, before its first trial: those
+// it declares, or those that follow from what it edits.
+func (c *Campaign) aim(s *loop.State, cand candidates.Candidate) (candidates.Candidate, error) {
 	for _, t := range cand.Targets {
 		if t != candidates.AllCells && !slices.ContainsFunc(s.Started.Objective, func(cell harness.Cell) bool { return cell.String() == t }) {
-			return nil, fmt.Errorf("target %s is no cell of the metric", t)
+			return cand, fmt.Errorf("target %s is no cell of the metric", t)
 		}
 	}
-	return TargetsOf(c.Sealed.Suite, s.Started.Objective, cand), nil
-}
-
-// TargetsOf are the cells of the metric a candidate is weighed on: those it
-// declares, else those of the one skill it edits. None stands for every cell.
-func TargetsOf(suite harness.Suite, objective []harness.Cell, cand candidates.Candidate) []string {
-	skill := onlySkill(cand.Edits)
-	if len(cand.Targets) > 0 || skill == "" {
-		return cand.Targets
+	if len(cand.Targets) == 0 {
+		cand.Targets, cand.TargetsFrom = Targets(c.Sealed.Suite, s.Started.Objective, cand.Edits)
 	}
-	var out []string
-	for _, cell := range objective {
-		if sc, ok := suite.Scenario(cell.Scenario); ok && sc.Skill == skill {
-			out = append(out, cell.String())
-		}
-	}
-	return out
-}
-
-// onlySkill names the one skill all edits are in, empty when they are elsewhere
-// or in several.
-func onlySkill(edits []candidates.Edit) string {
-	skill := ""
-	for _, e := range edits {
-		dir, file := path.Split(e.Path)
-		name := path.Base(dir)
-		if file != "SKILL.md" || skill != "" && skill != name {
-			return ""
-		}
-		skill = name
-	}
-	return skill
+	return cand, nil
 }
 
 // known says whether the candidate is in this campaign already.

@@ -71,7 +71,9 @@ func TestSpoolTakesFilesAndPatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []candidates.Candidate{
-		{ID: "c001", Source: candidates.Person, Targets: []string{"R1/sonnet"}, Edits: edits}, // those of the one skill it edits
+		{ // weighed on the cells of the one skill it edits
+			ID: "c001", Source: candidates.Person, Targets: []string{"R1/sonnet"}, TargetsFrom: "the skill find-decision", Edits: edits,
+		},
 		{
 			ID: "c002", Source: candidates.Person, Author: "ann", Rationale: "plain", Targets: []string{"R1/sonnet"},
 			Edits: []candidates.Edit{{Path: "hooks/session-start-note.md", Whole: &text}},
@@ -99,18 +101,19 @@ func TestTargetsFollowTheSkill(t *testing.T) {
 		edits    []candidates.Edit
 		declared []string
 		want     []string
+		from     string
 	}{
-		"one skill":       {[]candidates.Edit{find, find}, nil, []string{"R1/sonnet"}},
-		"another skill":   {[]candidates.Edit{record}, nil, []string{"W1/haiku"}},
-		"two skills":      {[]candidates.Edit{find, record}, nil, nil},
-		"skill and note":  {[]candidates.Edit{find, note}, nil, nil},
-		"the note":        {[]candidates.Edit{note}, nil, nil},
-		"declared all":    {[]candidates.Edit{find}, []string{"all"}, []string{"all"}},
-		"declared a cell": {[]candidates.Edit{find}, []string{"W1/haiku"}, []string{"W1/haiku"}},
+		"one skill":       {[]candidates.Edit{find, find}, nil, []string{"R1/sonnet"}, "the skill find-decision"},
+		"another skill":   {[]candidates.Edit{record}, nil, []string{"W1/haiku"}, "the skill record-decision"},
+		"two skills":      {[]candidates.Edit{find, record}, nil, nil, ""},
+		"skill and note":  {[]candidates.Edit{find, note}, nil, nil, ""},
+		"the note":        {[]candidates.Edit{note}, nil, nil, ""},
+		"declared all":    {[]candidates.Edit{find}, []string{"all"}, []string{"all"}, ""},
+		"declared a cell": {[]candidates.Edit{find}, []string{"W1/haiku"}, []string{"W1/haiku"}, ""},
 	} {
-		got, err := c.targets(c.Current(), candidates.Candidate{Edits: tc.edits, Targets: tc.declared})
-		if err != nil || !slices.Equal(got, tc.want) {
-			t.Errorf("%s: got %v, %v, want %v", name, got, err, tc.want)
+		got, err := c.aim(c.Current(), candidates.Candidate{Edits: tc.edits, Targets: tc.declared})
+		if err != nil || !slices.Equal(got.Targets, tc.want) || got.TargetsFrom != tc.from {
+			t.Errorf("%s: got %v from %q, %v, want %v from %q", name, got.Targets, got.TargetsFrom, err, tc.want, tc.from)
 		}
 	}
 }

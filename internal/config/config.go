@@ -55,6 +55,10 @@ type Config struct {
 	SpendSession   float64 `mapstructure:"spend.session_usd"`
 	SpendCandidate float64 `mapstructure:"spend.candidate_usd"`
 	SpendCampaign  float64 `mapstructure:"spend.campaign_usd"`
+	// KeepAwake keeps the machine from falling asleep while a campaign runs, and
+	// OnBattery is what happens to one when the mains are gone.
+	KeepAwake bool    `mapstructure:"power.keep_awake"`
+	OnBattery Battery `mapstructure:"power.on_battery"`
 	// How sessions are shut in: the rung, what more they may read of the machine,
 	// and the most that each may use.
 	Rung      string   `mapstructure:"isolation.rung"`
@@ -108,6 +112,7 @@ func defaults() map[string]any {
 		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
 		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
 		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
+		"power.keep_awake": true, "power.on_battery": string(PauseOnBattery),
 		"isolation.rung": "auto", "isolation.read": []string{}, "isolation.memory": Size(4 << 30), "isolation.processes": 1024, "isolation.disk": Size(4 << 30),
 	}
 }
@@ -241,8 +246,17 @@ func fromEnv(def any, value string) any {
 }
 
 func envNumber(from, to reflect.Type, value any) (any, error) {
-	if from != reflect.TypeFor[envText]() || to.Kind() != reflect.Int && to.Kind() != reflect.Float64 {
+	if from != reflect.TypeFor[envText]() || to.Kind() != reflect.Int && to.Kind() != reflect.Float64 && to.Kind() != reflect.Bool {
 		return value, nil
+	}
+	if to.Kind() == reflect.Bool {
+		switch value.(envText) {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		return nil, fmt.Errorf("%q is neither true nor false", value)
 	}
 	if to.Kind() == reflect.Float64 {
 		x, err := strconv.ParseFloat(string(value.(envText)), 64)
@@ -346,7 +360,7 @@ func (c Config) validate() error {
 	if !slices.Contains(profiles(), c.Profile) {
 		errs = append(errs, fmt.Errorf("profile: %q is not one of %s", c.Profile, strings.Join(profiles(), ", ")))
 	}
-	errs = append(errs, c.validateIsolation())
+	errs = append(errs, c.validateIsolation(), c.OnBattery.validate())
 	if c.Agent == "" {
 		errs = append(errs, errors.New("agent: empty"))
 	}
@@ -368,6 +382,7 @@ parallel: 2       # sessions side by side
 # sentinels: 0.1         # watch for drift of the model with so many cells a round
 # quota: {leave_5h: 20%%, leave_7d: 30%%}   # of a subscription, kept for yourself
 # spend: {session_usd: 1, candidate_usd: 20, campaign_usd: 80}   # at list price
+# power: {keep_awake: true, on_battery: pause}   # or on_battery: run
 # isolation: {memory: 4GiB, disk: 4GiB, processes: 1024}   # the most one session may use
 # isolation: {read: [/home/me/.rbenv]}   # toolchains that sessions may read and run
 # judge: "./judge.sh"   # answers YES or NO where no file settles a scenario

@@ -21,8 +21,8 @@ func write(t *testing.T, text string) string {
 }
 
 func TestLoad(t *testing.T) {
-	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nspend:\n  campaign_usd: 80\n")
-	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5", "LOOPD_ISOLATION_PROCESSES=300"})
+	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\npower: {on_battery: run}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nspend:\n  campaign_usd: 80\n")
+	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5", "LOOPD_ISOLATION_PROCESSES=300", "LOOPD_POWER_KEEP_AWAKE=false"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestLoad(t *testing.T) {
 		Plugin: filepath.Join(dir, "sub"), Suite: filepath.Join(dir, "loopd-suite"), Agent: filepath.Join(dir, "tools/agent"),
 		Parallel: 3, Sessions: 120, MaxCandidates: 60, Profile: "fast", Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
 		LeaveFiveHour: .25, LeaveSevenDay: .1, SpendCampaign: 80, SpendCandidate: 12.5,
-		Rung: "landlock", Read: []string{"/opt/ruby", filepath.Join(dir, "tools")}, Memory: 3 << 29, Processes: 300,
+		OnBattery: RunOnBattery, Rung: "landlock", Read: []string{"/opt/ruby", filepath.Join(dir, "tools")}, Memory: 3 << 29, Processes: 300,
 	}
 	if d := cmp.Diff(want, got.Config); d != "" {
 		t.Error(d)
@@ -72,6 +72,9 @@ func TestLoadNamesTheDamage(t *testing.T) {
 		"too few processes":  {"isolation: {processes: 4}\n", "isolation.processes: 4 is below 64", nil},
 		"too little disk":    {"isolation: {disk: 1KiB}\n", "isolation.disk: 1KiB is below 16MiB", nil},
 		"everything shown":   {"isolation: {read: [/usr/..]}\n", "isolation.read: / is everything", nil},
+		"a battery's word":   {"power: {on_battery: halt}\n", "power.on_battery: \"halt\" is not one of pause, run", nil},
+		"awake or not":       {"power: {keep_awake: 1}\n", "keep_awake", nil},
+		"awake, from env":    {"plugin: .\n", "\"yes\" is neither true nor false", []string{"LOOPD_POWER_KEEP_AWAKE=yes"}},
 		"list expected":      {"tiers: {haiku: 1}\n", "tiers", nil},
 	} {
 		dir := write(t, tc.text)
@@ -101,5 +104,15 @@ func TestTemplateLoads(t *testing.T) {
 	}
 	if got.Config.Plugin != dir || got.Config.Suite != Bundled || got.Config.Parallel != 2 {
 		t.Errorf("got %+v", got.Config)
+	}
+}
+
+// TestDefaultsOfAFirstNight are those of a laptop whose owner wants it in the
+// morning.
+func TestDefaultsOfAFirstNight(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	if c.Parallel != 2 || c.Sessions != 0 || c.LeaveFiveHour != .2 || c.LeaveSevenDay != .3 || !c.KeepAwake || c.OnBattery != PauseOnBattery {
+		t.Errorf("got %+v", c)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"loopd/internal/atomicfile"
+	"loopd/loop"
 )
 
 // CredentialKind tells the two kinds of credential apart.
@@ -16,8 +17,8 @@ type CredentialKind string
 
 // The kinds of credential the Messages API takes.
 const (
-	APIKey     CredentialKind = "api-key"
-	OAuthToken CredentialKind = "oauth-token"
+	APIKey     CredentialKind = loop.PaidByKey
+	OAuthToken CredentialKind = loop.Subscription
 )
 
 // Credential is the user's secret for the API. It prints as its kind.

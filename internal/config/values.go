@@ -32,6 +32,22 @@ func percent(_, to reflect.Type, value any) (any, error) {
 	return nil, fmt.Errorf("%v is no share such as 20%%", value)
 }
 
+// Battery is what happens to a campaign while the machine runs on its battery.
+type Battery string
+
+// What a campaign may do on a battery.
+const (
+	PauseOnBattery Battery = "pause" // wait for the mains
+	RunOnBattery   Battery = "run"   // go on
+)
+
+func (b Battery) validate() error {
+	if b != PauseOnBattery && b != RunOnBattery {
+		return fmt.Errorf("power.on_battery: %q is not one of %s, %s", b, PauseOnBattery, RunOnBattery)
+	}
+	return nil
+}
+
 // Size is a number of bytes, written such as "4GiB".
 type Size int64
 

@@ -27,19 +27,23 @@ type Commit struct {
 
 // WriteCommit stores the commit and everything it holds, durably, and returns its hash. No reference changes.
 func (p *Private) WriteCommit(c Commit) (string, error) {
-	store := p.store()
-	if err := c.check(store); err != nil {
-		return "", fmt.Errorf("write commit: %w", err)
-	}
-	tree, err := c.writeTree(store)
-	if err != nil {
-		return "", fmt.Errorf("write commit: %w", err)
-	}
-	h, err := writeObject(store, c.encode(tree))
+	h, err := c.store(p.store())
 	if err != nil {
 		return "", fmt.Errorf("write commit: %w", err)
 	}
 	return h.String(), nil
+}
+
+// store stores the commit and everything it holds.
+func (c Commit) store(store storer.EncodedObjectStorer) (plumbing.Hash, error) {
+	if err := c.check(store); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	tree, err := c.writeTree(store)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return writeObject(store, c.encode(tree))
 }
 
 func (c Commit) check(store storer.EncodedObjectStorer) error {
@@ -63,7 +67,7 @@ func (c Commit) check(store storer.EncodedObjectStorer) error {
 			return err
 		}
 		if _, err := object.GetCommit(store, h); err != nil {
-			return fmt.Errorf("commit %s is not in the private repository, import it first: %w", commit, err)
+			return fmt.Errorf("commit %s is not in the repository, import it first: %w", commit, err)
 		}
 	}
 	return nil

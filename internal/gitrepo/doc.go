@@ -2,7 +2,7 @@
 // branches of the user's repository, and reads the user's repository. It is the only package that imports go-git.
 //
 // It refuses to touch anything of the user's but two things: objects, which git ignores until something names them,
-// and references under refs/heads/loopd/. The worktree, the index, HEAD, every other reference, the reflogs and the
+// and references under refs/heads/loopd/, beside one new branch where its owner asks for it by name. The worktree, the index, HEAD, every other reference, the reflogs and the
 // configuration stay byte for byte as they are. No hook runs, no lock of the user's is ignored or removed, and a
 // branch that some worktree has checked out is not moved.
 //

@@ -92,6 +92,13 @@ type reader struct {
 	listed int      // characters that the list of skills wants
 }
 
+// Name reads the name of the plugin at the root of fsys alone; the errors are
+// those of Read.
+func Name(fsys fs.FS) (string, error) {
+	m, err := readManifest(fsys)
+	return m.Name, err
+}
+
 // Read surveys the plugin at the root of fsys. The error is ErrNoPlugin, or
 // says why the manifest names no plugin.
 func Read(fsys fs.FS) (Plugin, error) {
