@@ -46,6 +46,8 @@ type Scenario struct {
 	// case PracticeTask holds it as ordinary text.
 	Task         HeldOut `yaml:"-"`
 	PracticeTask string  `yaml:"-"`
+	// Draft is nil unless the scenario was imported and nobody confirmed it.
+	Draft *Draft `yaml:"draft,omitempty"`
 }
 
 // Change is one edit of the fixture before the session, such as removing the
@@ -127,7 +129,12 @@ type EditStep struct {
 
 // ParseScenario reads a scenario file: YAML front matter and a "## Task"
 // block. The file name is for error text only. Errors name file and key.
+// A draft is refused.
 func ParseScenario(file string, data []byte) (Scenario, error) {
+	return parseScenario(file, data, false)
+}
+
+func parseScenario(file string, data []byte, draft bool) (Scenario, error) {
 	front, body, ok := splitFrontMatter(data)
 	if !ok {
 		return Scenario{}, fmt.Errorf("read scenario %s: no front matter between --- lines", file)
@@ -135,6 +142,9 @@ func ParseScenario(file string, data []byte) (Scenario, error) {
 	var s Scenario
 	if err := decode(ScenarioSchema, front, &s); err != nil {
 		return Scenario{}, fmt.Errorf("read scenario %s: %w", file, err)
+	}
+	if (s.Draft != nil) != draft {
+		return Scenario{}, draftError(file, s.Draft)
 	}
 	task := taskBlock(body)
 	if s.Role == Practice {
@@ -170,8 +180,12 @@ func taskBlock(body []byte) string {
 		return ""
 	}
 	task, _, _ = strings.Cut(task, "\n## ")
-	return strings.TrimSpace(task)
+	return escapedHeading.ReplaceAllString(strings.TrimSpace(task), "$1")
 }
+
+// escapedHeading is a line of a task that would end it: it is written with a
+// backslash before it, which is no part of the task.
+var escapedHeading = regexp.MustCompile(`(?m)^\\(\\*## )`)
 
 // yamlReason keeps the first line of a YAML error, which names key and place,
 // and leaves out the source excerpt, which could hold task text.
@@ -189,14 +203,8 @@ func (s Scenario) validate() error {
 	if !slices.Contains([]Role{Objective, Guard, Control, Reserve, Practice}, s.Role) {
 		bad("role: %q is none of objective, guard, control, reserve, practice", s.Role)
 	}
-	if s.Fixture == "" {
-		bad("fixture: missing")
-	}
-	if s.Hook != HookNote && s.Hook != HookSilent {
-		bad("hook: %q is neither note nor silent", s.Hook)
-	}
-	if len(s.Expect.A) == 0 || len(s.Expect.B) == 0 {
-		bad("expect: both a and b need at least one assertion")
+	if s.Draft == nil {
+		errs = append(errs, s.whole()...)
 	}
 	for i, a := range slices.Concat(s.Expect.A, s.Expect.B) {
 		if err := a.validate(); err != nil {
@@ -208,12 +216,28 @@ func (s Scenario) validate() error {
 			bad("forbidden: %w", err)
 		}
 	}
+	return errors.Join(errs...)
+}
+
+// whole finds what only a draft may leave open.
+func (s Scenario) whole() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if s.Fixture == "" {
+		bad("fixture: missing")
+	}
+	if s.Hook != HookNote && s.Hook != HookSilent {
+		bad("hook: %q is neither note nor silent", s.Hook)
+	}
+	if len(s.Expect.A) == 0 || len(s.Expect.B) == 0 {
+		bad("expect: both a and b need at least one assertion")
+	}
 	for name, steps := range map[string][]Step{"oracle": s.Oracle, "nop": s.Nop} {
 		if len(steps) == 0 || steps[len(steps)-1].Text == "" {
 			bad("%s: must end with a text step", name)
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func (a Assertion) validate() error {
