@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/config"
 	"loopd/internal/exchange"
@@ -83,6 +84,9 @@ func importInto(e env, into string) (string, error) {
 	}
 	if l.Config.Suite == config.Bundled {
 		return "", usageError("loopd scenario import PATH --into DIR", "import scenarios: the bundled suite takes none in: name a folder")
+	}
+	if _, err := frozen.ReadManifest(l.Config.Suite); err == nil {
+		return "", usageError("loopd scenario import PATH --into drafts", "import scenarios: %s is sealed, and a draft in it would be drift: name another folder", l.Config.Suite)
 	}
 	return l.Config.Suite, nil
 }

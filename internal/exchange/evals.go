@@ -56,12 +56,12 @@ func (im *importer) evals(f suiteFile) error {
 func (im *importer) eval(f suiteFile, i int, item *node, skill string) (*building, error) {
 	pointer := fmt.Sprintf("/evals/%d", i)
 	if !item.is(aMap) {
-		return nil, fmt.Errorf("%s%s: want a map", f.name, pointer)
+		return nil, fmt.Errorf("%s#%s: want a map", f.name, pointer)
 	}
 	in := fieldsOf(item, "")
 	d := &building{id: in.text("id"), prompt: in.text("prompt"), skill: bareSkill(skill), origin: f.origin(EvalsJSON, pointer)}
 	if strings.TrimSpace(d.prompt) == "" {
-		im.skip(f.name+pointer, "no prompt")
+		im.skip(f.name+"#"+pointer, "no prompt")
 		return nil, nil
 	}
 	if d.id == "" {
@@ -216,7 +216,7 @@ func (im *importer) triggers(f suiteFile) error {
 		wanted, _ := in.truth("should_trigger")
 		switch {
 		case strings.TrimSpace(query) == "":
-			im.skip(f.name+pointer, "no query")
+			im.skip(f.name+"#"+pointer, "no query")
 			continue
 		case seen[query]:
 			return fmt.Errorf("%s: the query at %s stands twice", f.name, pointer)

@@ -146,9 +146,9 @@ func exportCase(suite harness.Suite, sc harness.Scenario, file []byte) (*writing
 	return w, nil
 }
 
-// caseTools are the tools a session needs for the tasks of a suite. Those that
-// write are granted by whoever runs the cases, never by a case.
-var caseTools = []string{"Skill", "Read", "Glob", "Grep"}
+// caseTools are the tools a session needs for the tasks of a suite. Naming those
+// that write grants nothing: that is for whoever runs the cases.
+var caseTools = []string{"Skill", "Read", "Glob", "Grep", "Bash", "Write", "Edit"}
 
 // caseTags carry what a case has no field for; import reads them back.
 func caseTags(sc harness.Scenario) []string {

@@ -168,7 +168,11 @@ func (im *importer) run(rel string, folder bool) error {
 // nothing says why there is no draft: the first thing that was recognised and
 // is not read, or that nothing was recognised.
 func (im *importer) nothing() error {
-	if len(im.found.Skipped) == 0 {
+	switch {
+	case len(im.found.Skipped) > 0:
+	case len(im.found.Suites) > 0:
+		return fmt.Errorf("%s: no case in it", im.found.Suites[0].File)
+	default:
 		return errors.New("no suite of a known format")
 	}
 	first := im.found.Skipped[0]
@@ -255,7 +259,10 @@ func (im *importer) add(s Suite, cases []*building) error {
 }
 
 func (im *importer) skip(where, format string, args ...any) {
-	im.found.Skipped = append(im.found.Skipped, Skipped{where, fmt.Sprintf(format, args...)})
+	s := Skipped{where, fmt.Sprintf(format, args...)}
+	if !slices.Contains(im.found.Skipped, s) {
+		im.found.Skipped = append(im.found.Skipped, s)
+	}
 }
 
 // folder looks for suites in a folder and below: cases by their files, the rest

@@ -109,7 +109,7 @@ func (p *foo) testFile(at string, n *node) ([]fooTest, error) {
 		return []fooTest{{at, doc}}, nil
 	}
 	if !doc.is(aList) {
-		p.skip(p.file.name+at, "tests that are no YAML, JSON or rows of JSON")
+		p.skip(p.file.name+"#"+at, "tests that are no YAML, JSON or rows of JSON")
 		p.common.lose(strings.TrimPrefix(at, "/"), n)
 		return nil, nil
 	}
@@ -189,7 +189,7 @@ func (p *foo) prompts() ([]string, error) {
 			out = append(out, string(clean(data)))
 		case text == "" || external:
 			// Its value is not kept: it is a task, and belongs into no front matter.
-			p.skip(fmt.Sprintf("%s/prompts/%d", p.file.name, i), "a prompt that is no plain text")
+			p.skip(fmt.Sprintf("%s#/prompts/%d", p.file.name, i), "a prompt that is no plain text")
 		default:
 			out = append(out, text)
 		}
@@ -244,7 +244,7 @@ func (p *foo) workingDir(dir string) {
 // is a list.
 func (p *foo) expand(t fooTest, prompt string, number, prompts int, defaults *node) ([]*building, error) {
 	if !t.n.is(aMap) {
-		return nil, fmt.Errorf("%s%s: want a map", p.file.name, t.at)
+		return nil, fmt.Errorf("%s#%s: want a map", p.file.name, t.at)
 	}
 	whole := t.n
 	if defaults.is(aMap) {
@@ -263,10 +263,10 @@ func (p *foo) expand(t fooTest, prompt string, number, prompts int, defaults *no
 		text, missing, err := render(prompt, vars)
 		switch {
 		case err != nil:
-			p.skip(p.file.name+t.at, "%v", err)
+			p.skip(p.file.name+"#"+t.at, "%v", err)
 			continue
 		case strings.TrimSpace(text) == "":
-			p.skip(p.file.name+t.at, "no prompt")
+			p.skip(p.file.name+"#"+t.at, "no prompt")
 			continue
 		case missing:
 			d.flag("a variable of the prompt has no value; it is left empty, as it was there")

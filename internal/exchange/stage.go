@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"loopd/harness"
@@ -81,12 +82,32 @@ out of the plugin's repository, and put it into a copy of the plugin to run it.
 ## What a case does not check
 
 `)
+	always := common(cases)
+	if len(always) > 0 {
+		b.WriteString("Of every case:\n\n")
+	}
+	for _, l := range always {
+		fmt.Fprintf(&b, "- %s\n", l)
+	}
 	for _, c := range cases {
-		fmt.Fprintf(&b, "### %s\n\n", c.ID)
-		for _, l := range c.Left {
+		own := slices.DeleteFunc(slices.Clone(c.Left), func(l string) bool { return slices.Contains(always, l) })
+		if len(own) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n", c.ID)
+		for _, l := range own {
 			fmt.Fprintf(&b, "- %s\n", l)
 		}
-		b.WriteString("\n")
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
+}
+
+// common lists what is left out of every case, in the order of the first.
+func common(cases []Exported) []string {
+	if len(cases) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(cases[0].Left), func(l string) bool {
+		return slices.ContainsFunc(cases, func(c Exported) bool { return !slices.Contains(c.Left, l) })
+	})
 }
