@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -136,13 +137,12 @@ func isRows(n *node) bool {
 // besideCapEvolve reports whether a project of cap-evolve lies in a folder: rows
 // alone look like a data set of Inspect.
 func (im *importer) besideCapEvolve(dir string) bool {
-	d, err := im.root.Open(dir)
+	entries, err := fs.ReadDir(im.fsys, dir)
 	if err != nil {
 		return false
 	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	for _, name := range names {
+	for _, entry := range entries {
+		name := entry.Name()
 		if !strings.HasPrefix(name, "capevolve") {
 			continue
 		}

@@ -105,15 +105,24 @@ func Import(name string, o Options) (Found, error) {
 	if !info.IsDir() {
 		dir, rel = homeOfFile(name)
 	}
-	s, err := openSource(dir)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Found{}, fmt.Errorf("import %s: %w", name, err)
 	}
-	defer s.root.Close()
-	im := &importer{source: s, options: o, ids: make(map[string]bool), trees: make(map[string]harness.Tree)}
-	im.plugin = readPlugin(s)
-	if err := im.run(rel, info.IsDir()); err != nil {
+	defer root.Close()
+	found, err := importFrom(root.FS(), rel, info.IsDir(), o)
+	if err != nil {
 		return Found{}, fmt.Errorf("import %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// importFrom imports a file or a folder of a file system.
+func importFrom(fsys fs.FS, rel string, folder bool, o Options) (Found, error) {
+	s := &source{fsys}
+	im := &importer{source: s, options: o, ids: make(map[string]bool), trees: make(map[string]harness.Tree), plugin: readPlugin(s)}
+	if err := im.run(rel, folder); err != nil {
+		return Found{}, err
 	}
 	return im.found, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,20 +19,9 @@ const (
 	maxTree  = 64 << 20
 )
 
-// source is the directory an import reads from. Nothing outside it is reached:
-// os.Root refuses a link that leads away.
-type source struct {
-	root *os.Root
-	fsys fs.FS
-}
-
-func openSource(dir string) (*source, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &source{root: root, fsys: root.FS()}, nil
-}
+// source is the directory an import reads from. For a folder on disk it is the
+// file system of an os.Root, which refuses a link that leads away.
+type source struct{ fsys fs.FS }
 
 // inside reports whether a path of a suite is relative and stays below.
 func inside(name string) bool {
@@ -50,7 +38,7 @@ func (s *source) file(base, name string) ([]byte, error) {
 
 // read reads a file by its path below the source.
 func (s *source) read(name string) ([]byte, error) {
-	info, err := s.root.Stat(name)
+	info, err := fs.Stat(s.fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: no such file", name)
@@ -61,12 +49,12 @@ func (s *source) read(name string) ([]byte, error) {
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxFile>>20)
 	}
-	return s.root.ReadFile(name)
+	return fs.ReadFile(s.fsys, name)
 }
 
 // exists reports whether a path below the source is there.
 func (s *source) exists(name string) bool {
-	_, err := s.root.Stat(name)
+	_, err := fs.Stat(s.fsys, name)
 	return err == nil
 }
 
@@ -77,7 +65,7 @@ func (s *source) tree(base, name string) (harness.Tree, error) {
 		return nil, fmt.Errorf("path %q leads out of the suite", shortPath(name))
 	}
 	dir := path.Join(base, path.Clean(name))
-	if info, err := s.root.Stat(dir); err != nil || !info.IsDir() {
+	if info, err := fs.Stat(s.fsys, dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s: no such folder", dir)
 	}
 	size, count := int64(0), 0

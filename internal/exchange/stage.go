@@ -60,7 +60,8 @@ func stageScript(tree harness.Tree) string {
 	return b.String()
 }
 
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuote writes a path as one word that no program takes for an option.
+func shellQuote(p string) string { return "'./" + strings.ReplaceAll(p, "'", `'\''`) + "'" }
 
 // exportReadme says how the cases are run and what each does not check.
 func exportReadme(suite harness.Suite, cases []Exported) string {
