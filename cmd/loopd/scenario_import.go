@@ -70,6 +70,9 @@ func runScenarioImport(e env, name string, o importOptions) error {
 	if o.asJSON {
 		return printJSON(e.stdout, importDocument(found, into, files))
 	}
+	if rel, err := filepath.Rel(e.dir, e.path(into)); err == nil && filepath.IsLocal(rel) {
+		into = rel
+	}
 	return printImport(e.stdout, found, into)
 }
 
