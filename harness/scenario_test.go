@@ -293,7 +293,7 @@ func TestDrafts(t *testing.T) {
 // A suite with a draft in it cannot be read, and so not sealed.
 func TestSuiteRefusesDrafts(t *testing.T) {
 	fsys := suiteFS()
-	fsys["scenarios/D1.md"] = &fstest.MapFile{Data: []byte("---\nid: D1\nrole: guard\ndraft: {origin: {format: f, file: a, sha256: " + strings.Repeat("0", 64) + "}}\n---\n## Task\n\nx\n")}
+	fsys["scenarios/D1.md"] = &fstest.MapFile{Data: []byte("---\nid: D1\nrole: guard\ndraft: {origin: {format: f, file: a, sha256: " + strings.Repeat("a", 64) + "}}\n---\n## Task\n\nx\n")}
 	if _, err := ParseSuite(fsys); err == nil || !strings.Contains(err.Error(), "scenarios/D1.md: draft: imported and not confirmed") {
 		t.Errorf("got %v", err)
 	}

@@ -320,3 +320,20 @@ func TestWriteOverwritesNothing(t *testing.T) {
 		t.Errorf("half a write is left: -want +got:\n%s", diff)
 	}
 }
+
+// A tag that would open a task to proposers does not do so unseen.
+func TestAPracticeTagIsFlagged(t *testing.T) {
+	t.Parallel()
+	found, err := Import(lay(t, map[string]string{"a/case.yaml": goodCase + "tags: ['role:practice', 'hook:loud', 'role:king', other]\n"}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := found.Drafts[0].Scenario
+	if sc.Role != harness.Practice || !strings.Contains(strings.Join(sc.Draft.Flags, "\n"), "may be shown to proposers") {
+		t.Errorf("got the role %s, flags %q", sc.Role, sc.Draft.Flags)
+	}
+	want := []harness.SourceField{{Field: "tags", Value: `["hook:loud","role:king","other"]`}}
+	if diff := cmp.Diff(want, sc.Draft.Meta); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

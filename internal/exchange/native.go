@@ -240,6 +240,9 @@ func (d *building) tag(tag string) bool {
 		return false
 	case key+":" == tagRole && slices.Contains(roles, harness.Role(value)):
 		d.role = harness.Role(value)
+		if d.role == harness.Practice {
+			d.flag("role practice: its task may be shown to proposers")
+		}
 	case key+":" == tagHook && (value == string(harness.HookNote) || value == string(harness.HookSilent)):
 		d.hook = harness.HookExpectation(value)
 	case key+":" == tagSkill:
