@@ -29,7 +29,7 @@ internal/atomicfile internal/redact internal/mutants
 < loop
 < report
 < . fixtures plugins rehearsals scenarios
-< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin
+< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin internal/exchange
 < internal/trial
 < internal/campaign
 < internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web internal/survey
@@ -68,7 +68,7 @@ znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/landlock-lsm/go-landlock internal/sandbox
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
-github.com/goccy/go-yaml           harness candidates internal/config internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
+github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *

@@ -74,6 +74,9 @@ func (s *Suite) draftScenarios(fsys fs.FS) ([]DraftFault, error) {
 			faults = append(faults, DraftFault{id, fmt.Errorf("id: %q is not the file's name", sc.ID)})
 			sc.ID = id
 		}
+		if sc.Draft != nil {
+			faults = append(faults, DraftFault{id, draftError(f, sc.Draft)})
+		}
 		for _, err := range parts(sc.validate()) {
 			faults = append(faults, DraftFault{id, err})
 		}

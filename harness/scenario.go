@@ -51,6 +51,8 @@ type Scenario struct {
 	// case PracticeTask holds it as ordinary text.
 	Task         HeldOut `yaml:"-"`
 	PracticeTask string  `yaml:"-"`
+	// Draft is nil unless the scenario was imported and nobody confirmed it.
+	Draft *Draft `yaml:"draft,omitempty"`
 }
 
 // Change is one edit of the fixture before the session, such as removing the
@@ -132,10 +134,18 @@ type EditStep struct {
 
 // ParseScenario reads a scenario file: YAML front matter and a "## Task"
 // block. The file name is for error text only. Errors name file and key.
+// A draft is refused.
 func ParseScenario(file string, data []byte) (Scenario, error) {
+	return parseScenario(file, data, false)
+}
+
+func parseScenario(file string, data []byte, draft bool) (Scenario, error) {
 	s, err := decodeScenario(file, data)
 	if err != nil {
 		return Scenario{}, err
+	}
+	if (s.Draft != nil) != draft {
+		return Scenario{}, draftError(file, s.Draft)
 	}
 	if err := s.validate(); err != nil {
 		return Scenario{}, fmt.Errorf("read scenario %s: %w", file, err)
@@ -184,8 +194,12 @@ func taskBlock(body []byte) string {
 		return ""
 	}
 	task, _, _ = strings.Cut(task, "\n## ")
-	return strings.TrimSpace(task)
+	return escapedHeading.ReplaceAllString(strings.TrimSpace(task), "$1")
 }
+
+// escapedHeading is a line of a task that would end it: it is written with a
+// backslash before it, which is no part of the task.
+var escapedHeading = regexp.MustCompile(`(?m)^\\(\\*## )`)
 
 // yamlReason keeps the first line of a YAML error, which names key and place,
 // and leaves out the source excerpt, which could hold task text.
@@ -203,14 +217,8 @@ func (s Scenario) validate() error {
 	if !slices.Contains([]Role{Objective, Guard, Control, Reserve, Practice}, s.Role) {
 		bad("role: %q is none of objective, guard, control, reserve, practice", s.Role)
 	}
-	if s.Fixture == "" {
-		bad("fixture: missing")
-	}
-	if !slices.Contains([]HookExpectation{"", HookNote, HookSilent}, s.Hook) {
-		bad("hook: %q is neither note nor silent", s.Hook)
-	}
-	if len(s.Expect.A) == 0 || len(s.Expect.B) == 0 {
-		bad("expect: both a and b need at least one assertion")
+	if s.Draft == nil {
+		errs = append(errs, s.whole()...)
 	}
 	for i, a := range slices.Concat(s.Expect.A, s.Expect.B) {
 		if err := a.validate(); err != nil {
@@ -222,17 +230,33 @@ func (s Scenario) validate() error {
 			bad("forbidden: %w", err)
 		}
 	}
-	for i, steps := range [][]Step{s.Oracle, s.Nop} {
-		if len(steps) == 0 || steps[len(steps)-1].Text == "" {
-			bad("%s: must end with a text step", []string{"oracle", "nop"}[i])
-		}
-	}
 	for i, phrase := range s.NeverSay {
 		if len(words(phrase)) == 0 {
 			bad("never_say: entry %d holds no word", i+1)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// whole finds what only a draft may leave open.
+func (s Scenario) whole() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if s.Fixture == "" {
+		bad("fixture: missing")
+	}
+	if !slices.Contains([]HookExpectation{"", HookNote, HookSilent}, s.Hook) {
+		bad("hook: %q is neither note nor silent", s.Hook)
+	}
+	if len(s.Expect.A) == 0 || len(s.Expect.B) == 0 {
+		bad("expect: both a and b need at least one assertion")
+	}
+	for i, steps := range [][]Step{s.Oracle, s.Nop} {
+		if len(steps) == 0 || steps[len(steps)-1].Text == "" {
+			bad("%s: must end with a text step", []string{"oracle", "nop"}[i])
+		}
+	}
+	return errs
 }
 
 func (a Assertion) validate() error {

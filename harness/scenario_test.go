@@ -280,3 +280,54 @@ func TestMatchPath(t *testing.T) {
 		}
 	}
 }
+
+// A draft may lack what a person has to add, and nothing measures by it.
+func TestDrafts(t *testing.T) {
+	const draft = "---\nid: S1\nrole: objective\nexpect: {b: [{says: [x]}]}\ndraft:\n  origin: {format: f, file: a.json, sha256: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}\n---\n## Task\n\nRound down.\n"
+	s, err := ParseDraft("S1.md", []byte(draft))
+	if err != nil || s.Draft == nil || s.Draft.Origin.File != "a.json" || len(s.Expect.B) != 1 {
+		t.Fatalf("got %+v, %v", s, err)
+	}
+	for name, tc := range map[string]struct {
+		parse    func(string, []byte) (Scenario, error)
+		old, new string
+		want     string
+	}{
+		"a draft as a scenario":     {ParseScenario, "", "", "draft: imported and not confirmed"},
+		"a scenario as a draft":     {ParseDraft, draft, scenarioText, "no draft: the key draft is missing"},
+		"confirmed, and not whole":  {ParseScenario, draft[strings.Index(draft, "draft:"):strings.Index(draft, "---\n## Task")], "", "expect.a: missing; fixture: missing; hook: missing; nop: missing; oracle: missing"},
+		"a draft without an origin": {ParseDraft, draft[strings.Index(draft, "  origin"):strings.Index(draft, "---\n## Task")], "  flags: [x]\n", "draft.origin: missing"},
+		"a digest that is none":     {ParseDraft, "0123456789abcdef0123", "0123", "draft.origin.sha256: want text of the form"},
+		"an unsound check":          {ParseDraft, "says: [x]", "says: ['(']", "expect: assertion 1: pattern"},
+		"no role":                   {ParseDraft, "role: objective\n", "", "role: missing"},
+		"no task":                   {ParseDraft, "Round down.", "", "no text under ## Task"},
+	} {
+		text := strings.Replace(draft, tc.old, tc.new, 1)
+		if _, err := tc.parse("S1.md", []byte(text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %q in it", name, err, tc.want)
+		}
+	}
+}
+
+// A suite with a draft in it cannot be read, and so not sealed.
+func TestSuiteRefusesDrafts(t *testing.T) {
+	fsys := suiteFS()
+	fsys["scenarios/D1.md"] = &fstest.MapFile{Data: []byte("---\nid: D1\nrole: guard\ndraft: {origin: {format: f, file: a, sha256: " + strings.Repeat("a", 64) + "}}\n---\n## Task\n\nx\n")}
+	if _, err := ParseSuite(fsys); err == nil || !strings.Contains(err.Error(), "scenarios/D1.md: draft: imported and not confirmed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A line of the task that looks like the next heading is written with a
+// backslash.
+func TestHeadingsInATask(t *testing.T) {
+	for written, want := range map[string]string{
+		"\\## a\nb\n## c": "## a\nb", "a\n\\\\## b": "a\n\\## b", "a \\## b": "a \\## b", "\\### a": "\\### a", "a\n\\## Task\nb": "a\n## Task\nb",
+	} {
+		text := strings.Replace(scenarioText, "Please change the till to round down.", written, 1)
+		s, err := ParseScenario("S1.md", []byte(text))
+		if err != nil || s.Task.Reveal() != want {
+			t.Errorf("%q: got %q, %v, want %q", written, s.Task.Reveal(), err, want)
+		}
+	}
+}

@@ -253,12 +253,15 @@ func (s *setup) set(e env) {
 
 // next is the command that comes next, and what to do before it.
 func (s *setup) next(e env) string {
+	if s.Suite == config.Bundled {
+		return "loopd doctor"
+	}
 	next := "loopd freeze"
+	if found, _ := filepath.Glob(filepath.Join(e.dir, ownSuite, "scenarios", "*.md")); s.Suite == ownSuite && len(found) == 0 {
+		next = "loopd scenario new, for which " + ownSuite + "/README.md says more"
+	}
 	if s.Set != "" {
 		next += fmt.Sprintf(", once %s says %q", config.FileName, s.Set)
-	}
-	if found, _ := filepath.Glob(filepath.Join(e.dir, ownSuite, "scenarios", "*.md")); s.Suite == ownSuite && len(found) == 0 {
-		next += ", once " + ownSuite + "/ holds a scenario; its README.md says how"
 	}
 	return next
 }

@@ -20,13 +20,15 @@ import (
 
 func newScenario(e env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "scenario", Short: "write scenarios of your own suite, and check them", Args: noArgs,
-		Long: "  loopd scenario new W4 --skill find-things --fixture shop\n  loopd scenario lint",
+		Use: "scenario", Short: "write, check, import and export scenarios", Args: noArgs,
+		Long: "  loopd scenario new W4 --skill find-things --fixture shop\n  loopd scenario lint\n  loopd scenario import evals/evals.json\n  loopd scenario export --plugin-eval cases",
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		newScenarioNew(e),
 		newScenarioLint(e),
+		newScenarioImport(e),
+		newScenarioExport(e),
 	)
 	return cmd
 }

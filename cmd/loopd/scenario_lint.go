@@ -84,13 +84,6 @@ func (w workbench) play(ctx context.Context, e env, static []draft.Finding, ids 
 
 func findings(n int) string { return counted(n, "finding") }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func (w workbench) printLint(e env, out linted) error {
 	table := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
 	for _, f := range out.Findings {

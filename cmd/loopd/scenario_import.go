@@ -1,0 +1,246 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/config"
+	"loopd/internal/exchange"
+)
+
+const scenarioImportHelp = `  loopd scenario import ../my-plugin
+  loopd scenario import evals/evals.json --into loopd-suite
+  loopd scenario import trigger-eval.json --skill find-decision
+
+Reads suites written for other programs into draft scenarios: cases of
+"claude plugin eval", evals.json, trigger query sets and promptfoo
+configurations. What a file is, is told by its content. Nothing of a suite is
+ever run, and nothing that exists is overwritten.
+
+Each draft says under its key draft where it comes from, what to look at, and
+every field that was not carried. A suite with a draft in it is not sealed: give
+the draft what it lacks, take the key out, and it is a scenario.`
+
+type importOptions struct {
+	skill, into string
+	asJSON      bool
+}
+
+func newScenarioImport(e env) *cobra.Command {
+	var o importOptions
+	cmd := &cobra.Command{
+		Use: "import PATH", Short: "make draft scenarios of another program's suite", Long: scenarioImportHelp,
+		Args: oneArg("file or folder"),
+		RunE: func(_ *cobra.Command, args []string) error { return runScenarioImport(e, args[0], o) },
+	}
+	cmd.Flags().StringVar(&o.skill, "skill", "", "the skill the suite is about, where it does not say")
+	cmd.Flags().StringVar(&o.into, "into", "", "the suite to write to; the one of loopd.yaml otherwise")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+const importHint = "loopd scenario import --help"
+
+func runScenarioImport(e env, name string, o importOptions) error {
+	into, err := importInto(e, o.into)
+	if err != nil {
+		return err
+	}
+	found, err := exchange.Import(e.path(name), exchange.Options{Skill: o.skill})
+	if _, noSkill := errors.AsType[*exchange.NoSkillError](err); noSkill {
+		return &codedError{exitUsage, err, "loopd scenario import " + name + " --skill SKILL"}
+	}
+	if err != nil {
+		return &codedError{exitUsage, err, importHint}
+	}
+	files, err := found.Write(e.path(into))
+	if err != nil {
+		return &codedError{exitUsage, fmt.Errorf("import %s: %w", name, err), "loopd scenario import " + name + " --into DIR"}
+	}
+	if o.asJSON {
+		return printJSON(e.stdout, importDocument(found, into, files))
+	}
+	if rel, err := filepath.Rel(e.dir, e.path(into)); err == nil && filepath.IsLocal(rel) {
+		into = rel
+	}
+	return printImport(e.stdout, found, into)
+}
+
+// importInto is the suite drafts are written to.
+func importInto(e env, into string) (string, error) {
+	if into != "" {
+		return into, nil
+	}
+	l, err := loadConfig(e)
+	if err != nil {
+		return "", usageError("loopd scenario import PATH --into DIR", "import scenarios: no loopd.yaml here that names a suite")
+	}
+	if l.Config.Suite == config.Bundled {
+		return "", usageError("loopd scenario import PATH --into DIR", "import scenarios: the bundled suite takes none in: name a folder")
+	}
+	if _, err := frozen.ReadManifest(l.Config.Suite); err == nil {
+		return "", usageError("loopd scenario import PATH --into drafts", "import scenarios: %s is sealed, and a draft in it would be drift: name another folder", l.Config.Suite)
+	}
+	return l.Config.Suite, nil
+}
+
+// importedDraft is what is said of a draft: places and names, no text of it.
+type importedDraft struct {
+	ID       string   `json:"id"`
+	File     string   `json:"file"`
+	Role     string   `json:"role"`
+	Skill    string   `json:"skill,omitempty"`
+	Fixture  string   `json:"fixture,omitempty"`
+	Format   string   `json:"format"`
+	Source   string   `json:"source"`
+	Pointer  string   `json:"pointer,omitempty"`
+	SHA256   string   `json:"sha256"`
+	Flags    []string `json:"flags"`
+	Unmapped []string `json:"unmapped"`
+}
+
+type importedSkip struct {
+	Where string `json:"where"`
+	Why   string `json:"why"`
+}
+
+type importedDocument struct {
+	Into    string          `json:"into"`
+	Drafts  []importedDraft `json:"drafts"`
+	Flagged int             `json:"flagged"`
+	Skipped []importedSkip  `json:"skipped"`
+}
+
+func importDocument(found exchange.Found, into string, files []string) importedDocument {
+	doc := importedDocument{Into: into, Drafts: []importedDraft{}, Skipped: []importedSkip{}}
+	for i, d := range found.Drafts {
+		sc := d.Scenario
+		o := sc.Draft.Origin
+		doc.Drafts = append(doc.Drafts, importedDraft{
+			ID: sc.ID, File: files[i], Role: string(sc.Role), Skill: sc.Skill, Fixture: sc.Fixture,
+			Format: o.Format, Source: o.File, Pointer: o.Pointer, SHA256: o.SHA256,
+			Flags: append([]string{}, sc.Draft.Flags...), Unmapped: append([]string{}, unmappedNames(sc.Draft)...),
+		})
+		if len(sc.Draft.Flags) > 0 {
+			doc.Flagged++
+		}
+	}
+	for _, s := range found.Skipped {
+		doc.Skipped = append(doc.Skipped, importedSkip{s.Where, s.Why})
+	}
+	return doc
+}
+
+// indexes are the numbers in the place of a field: grader 3 and grader 4 lack
+// the same thing.
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// unmappedNames lists the fields that were not carried, each name once.
+func unmappedNames(d *harness.Draft) []string {
+	names := make(map[string]bool)
+	for _, f := range d.Unmapped {
+		names[indexes.ReplaceAllString(f.Field, "[]")] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// width is what everything printed for people keeps within.
+const width = 80
+
+func printImport(w io.Writer, found exchange.Found, into string) error {
+	var b strings.Builder
+	flagged, fields := 0, make(map[string]int)
+	seen := make(map[string][]string) // drafts by flag
+	var order []string
+	longest := 0
+	for _, d := range found.Drafts {
+		longest = max(longest, len(d.Scenario.ID))
+	}
+	for _, s := range found.Suites {
+		fmt.Fprintf(&b, "%s: %s, %s\n", s.File, s.Format, counted(s.Cases, "draft"))
+	}
+	b.WriteString("\n")
+	for _, d := range found.Drafts {
+		sc := d.Scenario
+		fmt.Fprintf(&b, "  %-*s  %-9s  flags %d  unmapped %d\n", min(longest, width-36), sc.ID, sc.Role, len(sc.Draft.Flags), len(sc.Draft.Unmapped))
+		if len(sc.Draft.Flags) > 0 {
+			flagged++
+		}
+		for _, f := range sc.Draft.Flags {
+			if seen[f] == nil {
+				order = append(order, f)
+			}
+			seen[f] = append(seen[f], sc.ID)
+		}
+		for _, f := range unmappedNames(sc.Draft) {
+			fields[f]++
+		}
+	}
+	fmt.Fprintf(&b, "\n%s in %s, %d flagged, %s unmapped\n", counted(len(found.Drafts), "draft"), filepath.Join(into, "scenarios"), flagged, counted(len(fields), "field"))
+	if len(order) > 0 {
+		b.WriteString("\nflags:\n")
+	}
+	for _, f := range order {
+		b.WriteString(wrap("  "+f+" ("+few(seen[f])+")", "    "))
+	}
+	if len(fields) > 0 {
+		b.WriteString("\nunmapped:\n" + wrap("  "+strings.Join(slices.Sorted(maps.Keys(fields)), ", "), "  "))
+	}
+	if len(found.Skipped) > 0 {
+		b.WriteString("\nleft out:\n")
+	}
+	for _, s := range found.Skipped {
+		b.WriteString(wrap("  "+s.String(), "    "))
+	}
+	b.WriteString("\nGive each draft what it lacks and take its key draft out; until then the suite\nis not sealed.\n\nNext: loopd scenario lint\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// few names the first of a list.
+func few(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// wrap breaks a line at blanks so that it keeps within the width; what follows
+// is indented.
+func wrap(line, indent string) string {
+	var b strings.Builder
+	begin := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	at := 0
+	for i, word := range strings.Fields(line) {
+		switch {
+		case i == 0:
+			b.WriteString(begin + word)
+			at = len([]rune(begin + word))
+		case at+1+len([]rune(word)) > width:
+			b.WriteString("\n" + indent + word)
+			at = len([]rune(indent + word))
+		default:
+			b.WriteString(" " + word)
+			at += 1 + len([]rune(word))
+		}
+	}
+	return b.String() + "\n"
+}

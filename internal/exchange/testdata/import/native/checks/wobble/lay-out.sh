@@ -1,0 +1,2 @@
+#!/bin/sh
+touch THIS-MUST-NEVER-BE-RUN

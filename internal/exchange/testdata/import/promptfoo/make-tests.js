@@ -1,0 +1,1 @@
+throw new Error("must never be run")
