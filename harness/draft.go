@@ -22,9 +22,7 @@ type DraftFault struct {
 func ReadDraft(fsys fs.FS) (Suite, []DraftFault, error) {
 	var s Suite
 	errs := []error{readYAML(fsys, "checker.yaml", CheckerSchema, &s.Checker), readYAML(fsys, "launch.yaml", LaunchSchema, &s.Launch)}
-	rubric, err := fs.ReadFile(fsys, "rubric.md")
-	s.Rubric = string(rubric)
-	errs = append(errs, err)
+	var err error
 	s.Fixtures, err = readFixtures(fsys)
 	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
@@ -34,6 +32,9 @@ func ReadDraft(fsys fs.FS) (Suite, []DraftFault, error) {
 		return Suite{}, nil, fmt.Errorf("read suite: %w", err)
 	}
 	faults, err := s.draftScenarios(fsys)
+	if err == nil {
+		s.Rubric, err = readRubric(fsys, s.Scenarios)
+	}
 	if err != nil {
 		return Suite{}, nil, fmt.Errorf("read suite: %w", err)
 	}
