@@ -30,7 +30,7 @@ func TestReadDraftListsFaults(t *testing.T) {
 		want           []string // scenario and part of the error
 		kept           int
 	}{
-		"schema":        {"scenarios/S1.md", "hook: note", "hoook: note", []string{"S1 hook: missing; hoook: unknown key"}, 1},
+		"schema":        {"scenarios/S1.md", "hook: note", "hoook: note", []string{"S1 hoook: unknown key"}, 1},
 		"two patterns":  {"scenarios/S1.md", `round\(`, `round(`, []string{`S1 pattern "round("`}, 2},
 		"another id":    {"scenarios/S1.md", "id: S1", "id: S9", []string{`S1 id: "S9" is not the file's name`}, 2},
 		"no task":       {"scenarios/S1.md", "## Task", "## Tusk", []string{"S1 no text under ## Task"}, 1},
@@ -80,6 +80,11 @@ func TestReadDraftListsFaults(t *testing.T) {
 func TestReadDraftRefusesWhatSaysNothing(t *testing.T) {
 	for _, file := range []string{"checker.yaml", "launch.yaml", "rubric.md", "scenarios/S1.md"} {
 		fsys := suiteFS()
+		asking := strings.Replace(scenarioText, "\noracle:", "\njudge: Is it so?\noracle:", 1)
+		fsys["scenarios/S1.md"] = &fstest.MapFile{Data: []byte(asking)}
+		if _, faults, err := ReadDraft(fsys); err != nil || len(faults) > 0 || asking == scenarioText {
+			t.Fatalf("whole: %v, %v", faults, err)
+		}
 		delete(fsys, file)
 		if _, _, err := ReadDraft(fsys); err == nil {
 			t.Errorf("without %s: accepted", file)
