@@ -90,15 +90,6 @@ func (f *fields) number(key string, otherwise int) int {
 	return n
 }
 
-// texts takes a list of which every entry is a scalar, or one scalar.
-func (f *fields) texts(key string) []string {
-	out, ok := textsOf(f.n.get(key))
-	if ok {
-		f.used[key] = true
-	}
-	return out
-}
-
 // textsOf reads a scalar or a list of scalars.
 func textsOf(n *node) ([]string, bool) {
 	if n.is(aScalar) {
