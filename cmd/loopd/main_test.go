@@ -76,8 +76,9 @@ func TestScripts(t *testing.T) {
 
 // underRace names the scripts that the race detector watches: nights with
 // sessions side by side, signals and restarts. Under it the others, which compute
-// much or wait much, would take minutes to find nothing.
-var underRace = []string{"run", "interrupted", "stopped", "cell"}
+// much or wait much, would take minutes to find nothing. power needs the test's
+// own program, which can be given another machine.
+var underRace = []string{"run", "interrupted", "stopped", "cell", "power"}
 
 // raced says whether the tests run under the race detector.
 func raced() bool {
