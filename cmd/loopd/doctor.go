@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -111,8 +110,24 @@ func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() 
 			c, err := config.FindCredential(e.getenv)
 			return c.String(), err
 		}),
-		doctor.Graphify,
+		func(ctx context.Context) doctor.Row {
+			if !graphNeeded(ctx, e, cfg) {
+				return doctor.Row{Name: "graphify", Health: doctor.Good, Detail: "no scenario has a code graph"}
+			}
+			return doctor.Graphify(ctx)
+		},
 	}
+}
+
+// graphNeeded says whether a scenario of the suite rests on a code graph; of a
+// suite that cannot be read another row tells.
+func graphNeeded(ctx context.Context, e env, cfg config.Config) bool {
+	home, err := homeOf(e, cfg)
+	if cfg.Plugin == "" || err != nil {
+		return true
+	}
+	sealed, err := openSuite(ctx, home, cfg)
+	return err != nil || len(sealed.Suite.Checker.Graph) > 0
 }
 
 // pluginChecks are those that need the settings of a plugin.
@@ -151,12 +166,19 @@ func freeBytes(dir string) (uint64, error) {
 }
 
 func printRows(e env, rows []doctor.Row) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	names := 0
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Health, r.Name, strings.ReplaceAll(r.Detail, "\n", "; "))
+		names = max(names, len(r.Name))
+	}
+	indent := strings.Repeat(" ", 9+names+2)
+	var b strings.Builder
+	for _, r := range rows {
+		detail := wrap(indent+strings.ReplaceAll(r.Detail, "\n", "; "), indent)
+		fmt.Fprintf(&b, "%-9s%-*s%s", r.Health, names+2, r.Name, strings.TrimPrefix(detail, indent))
 		if r.Fix != "" {
-			fmt.Fprintf(w, "\t\t  fix: %s\n", r.Fix)
+			fmt.Fprintf(&b, "%s  fix: %s\n", indent, r.Fix) // whole, to be copied
 		}
 	}
-	return w.Flush()
+	_, err := fmt.Fprint(e.stdout, b.String())
+	return err
 }
