@@ -76,9 +76,19 @@ func TestReadDraftListsFaults(t *testing.T) {
 	}
 }
 
+// A suite to which no scenario was written yet is one with a fault.
+func TestReadDraftOfNoScenario(t *testing.T) {
+	fsys := suiteFS()
+	delete(fsys, "scenarios/S1.md")
+	s, faults, err := ReadDraft(fsys)
+	if err != nil || len(s.Scenarios) != 0 || len(faults) != 1 || faults[0].Scenario != "" {
+		t.Errorf("got %d scenarios, faults %v, %v", len(s.Scenarios), faults, err)
+	}
+}
+
 // A suite of which nothing can be said is an error.
 func TestReadDraftRefusesWhatSaysNothing(t *testing.T) {
-	for _, file := range []string{"checker.yaml", "launch.yaml", "rubric.md", "scenarios/S1.md"} {
+	for _, file := range []string{"checker.yaml", "launch.yaml", "rubric.md"} {
 		fsys := suiteFS()
 		asking := strings.Replace(scenarioText, "\noracle:", "\njudge: Is it so?\noracle:", 1)
 		fsys["scenarios/S1.md"] = &fstest.MapFile{Data: []byte(asking)}

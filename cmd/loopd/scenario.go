@@ -169,7 +169,7 @@ func runScenarioNew(ctx context.Context, e env, name string, o newOptions) error
 	if err != nil {
 		return err
 	}
-	n := draft.New{ID: name, Role: harness.Role(o.role), Skill: o.skill}
+	n := draft.New{ID: name, Role: harness.Role(o.role), Skill: o.skill, NoHook: w.subject.Suite.Launch.Note.Kind == harness.NoteNone}
 	if err := n.Validate(); err != nil {
 		return &codedError{exitUsage, fmt.Errorf("new scenario: %w", err), "loopd scenario new --help"}
 	}

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -70,7 +70,16 @@ func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) erro
 	if err != nil || len(out.Findings) == 0 {
 		return err
 	}
-	return &codedError{exitMeasured, fmt.Errorf("lint scenarios: %s", findings(len(out.Findings))), strings.Join(append([]string{"loopd scenario lint"}, ids...), " ")}
+	return &codedError{exitMeasured, fmt.Errorf("lint scenarios: %s", findings(len(out.Findings))), w.mend(out.Findings)}
+}
+
+// mend is the command that opens what the first finding is about.
+func (w workbench) mend(found []draft.Finding) string {
+	at := w.dir
+	if found[0].Scenario != "" {
+		at = filepath.Join(at, "scenarios", found[0].Scenario+".md")
+	}
+	return "$EDITOR " + at
 }
 
 func (w workbench) play(ctx context.Context, e env, static []draft.Finding, ids []string) (draft.Played, error) {

@@ -77,6 +77,9 @@ func formatFindings(faults []harness.DraftFault) []Finding {
 			place = "gold.yaml"
 		}
 		text := strings.TrimPrefix(f.Err.Error(), "read scenario "+place+": ")
+		if rest, none := strings.CutPrefix(text, "scenarios: "); none {
+			place, text = "scenarios", rest
+		}
 		if _, ok := errors.AsType[*harness.PatternError](f.Err); ok {
 			rule = Pattern
 		}

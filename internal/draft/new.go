@@ -37,6 +37,7 @@ type New struct {
 	Role    harness.Role
 	Skill   string // bare name; empty for none
 	Fixture string
+	NoHook  bool // the plugin has none
 }
 
 // goodID is a name that is safe as a file, in a cell's name and in a table.
