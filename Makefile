@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test rungs check simulate-full rehearse-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
+.PHONY: help build demo test rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,10 @@ rehearse-full: build ## ten rehearsals under the profiles fast and strict (about
 	@echo "== rehearse ten nights, fast, then strict"
 	@./bin/loopd rehearse --seeds 1-10
 	@./bin/loopd rehearse --seeds 1-10 --profile strict
+
+first-night-full: setup ## type docs/first-night.md word for word with the real agent CLI (about 4 minutes; make test does it with the stand-in)
+	@echo "== a first night with the real agent CLI"
+	@LOOPD_FIRST_NIGHT=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" go test -count=1 -timeout 30m -v -run 'TestFirstNight$$' ./cmd/loopd
 
 mutate-full: ## switch off every rule of the harness in turn and want a test to fail (about 3 minutes; go test runs a sample)
 	@echo "== mutate every rule"
