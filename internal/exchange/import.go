@@ -256,7 +256,7 @@ func (im *importer) add(s Suite, cases []*building) error {
 			name = strings.Trim(fileName(s.Name)+"-"+name, "-")
 		}
 		if !letterOnce.MatchString(name) {
-			name = "case-" + name
+			name = strings.Trim("case-"+name, "-")
 		}
 		d.id = name
 	}
