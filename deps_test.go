@@ -15,7 +15,7 @@ import (
 // packages of one line do not import each other. A new package is one word
 // here, in a commit of its own; the order is not bent to make a build pass.
 const order = `
-internal/atomicfile internal/redact internal/mutants
+internal/atomicfile internal/clock internal/redact internal/mutants
 < stats
 < stats/rival
 < stats/sim
@@ -29,10 +29,11 @@ internal/atomicfile internal/redact internal/mutants
 < loop
 < report
 < . fixtures plugins rehearsals scenarios
-< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin internal/exchange
+< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin internal/exchange internal/control
 < internal/trial
 < internal/campaign
-< internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web internal/survey
+< internal/daemon
+< internal/config internal/doctor internal/forecast internal/rehearsal internal/web internal/survey
 < internal/draft
 < cmd/loopd
 `
@@ -43,7 +44,7 @@ internal/atomicfile internal/redact internal/mutants
 const apart = `
 candidates candidates/propose: harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits fixtures scenarios
 harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits: candidates candidates/propose loop
-stats: internal/atomicfile internal/redact harness
+stats: internal/atomicfile internal/clock internal/redact harness
 `
 
 // owners names for every module from outside the packages that may import it.
@@ -57,6 +58,7 @@ github.com/spf13/viper             internal/config
 github.com/go-viper/mapstructure   internal/config
 modernc.org/sqlite                 internal/ledger
 github.com/robfig/cron/v3          cmd/loopd
+github.com/coreos/go-systemd/v22   cmd/loopd
 github.com/spf13/cobra             cmd/loopd
 github.com/spf13/pflag             cmd/loopd
 github.com/vbauerster/mpb/v8       cmd/loopd

@@ -150,6 +150,8 @@ type Paused struct {
 	// Battery: the machine runs on its battery, and the pause lifts when it does
 	// no more.
 	Battery bool `json:"battery,omitempty"`
+	// ByHand: a person paused it, and a person's word lifts it.
+	ByHand bool `json:"by_hand,omitempty"`
 }
 
 // Lifts reports whether the pause is over by itself after some time.
@@ -165,6 +167,8 @@ type Halted struct {
 	Reason string         `json:"reason"`
 	Class  harness.Class  `json:"class,omitempty"` // of the trial that halted it
 	Deltas []frozen.Delta `json:"deltas,omitempty"`
+	// ByHand: a person halted it, and a person's word lifts it.
+	ByHand bool `json:"by_hand,omitempty"`
 }
 
 // Ended closes the campaign.

@@ -51,7 +51,7 @@ func numbers(list []int) string {
 // Lifts reports whether the halt is over once a person has put right what is
 // outside the measurement. A judge that failed its test was not asked about any
 // session yet; it is tested again.
-func (h Halted) Lifts() bool { return h.Class.Lifts() || h.Class == harness.JudgeError }
+func (h Halted) Lifts() bool { return h.ByHand || h.Class.Lifts() || h.Class == harness.JudgeError }
 
 // wantsJudge says whether the judge must still show that it can be trusted.
 func (s *State) wantsJudge() bool {

@@ -51,6 +51,8 @@ type Loop struct {
 	// Intake returns candidates that have arrived since it was last asked; it is
 	// asked between two candidates and before the search ends. Nil takes none.
 	Intake func(ctx context.Context, s *State) ([]candidates.Candidate, error)
+	// Asks are a person's words to a campaign that runs; nil takes none.
+	Asks <-chan Ask
 	// Observe is told of every event after it has been applied.
 	Observe func(*State, Event)
 }
@@ -72,6 +74,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		l.hear(ctx)
 		if err := l.takeIn(ctx); err != nil {
 			return err
 		}
@@ -234,6 +237,14 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 			running++
 		case <-drain:
 			specs, drain = nil, nil
+		case a := <-l.Asks:
+			a.Done <- l.grant(ctx, a)
+			if l.State.Paused != nil || l.State.Halted != nil {
+				specs = nil
+			}
+			if l.State.Halted != nil {
+				cancel()
+			}
 		case <-ctx.Done():
 			specs = nil
 			if running == 0 {
@@ -257,7 +268,7 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 			}
 		}
 	}
-	if first == nil && held != nil && l.State.stop == nil {
+	if first == nil && held != nil && l.State.stop == nil && l.State.Paused == nil && l.State.Halted == nil {
 		return l.record(context.WithoutCancel(ctx), held.Paused)
 	}
 	return first

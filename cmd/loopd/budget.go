@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,9 +36,6 @@ type allowance struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	Why      string    `json:"why,omitempty"`
 }
-
-// over says whether the time given has passed.
-func (a allowance) over(now time.Time) bool { return !a.Deadline.IsZero() && !now.Before(a.Deadline) }
 
 // allow turns what the user allows into a number of sessions. The gate's reserve
 // is a share of it, so it must be known before the first session.
@@ -102,10 +97,7 @@ func untilTime(text string, each figure, parallel int, now time.Time) (allowance
 	if err != nil {
 		return allowance{}, usageError("loopd run --until 06:30", "--until %q: not a time of day such as 06:30", text)
 	}
-	deadline := time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
-	if !deadline.After(now) {
-		deadline = time.Date(now.Year(), now.Month(), now.Day()+1, at.Hour(), at.Minute(), 0, 0, now.Location())
-	}
+	deadline := timeOfDay(now, at)
 	n := int(deadline.Sub(now).Seconds() / each.value * float64(parallel))
 	why := fmt.Sprintf("%d sessions of %.0f s (%s), %d side by side, until %s", n, each.value, each.from, parallel, deadline.Format("Mon 15:04"))
 	return allowance{Sessions: n, Deadline: deadline, Why: why}, nil
@@ -120,23 +112,4 @@ func forCost(usd float64, each figure, verb string) (allowance, error) {
 	}
 	n := int(usd / each.value)
 	return allowance{Sessions: n, Why: fmt.Sprintf("%d sessions of %.3f USD (%s)", n, each.value, each.from)}, nil
-}
-
-// closing returns a channel that closes when drain does or at the deadline. stop
-// releases the timer.
-func closing(ctx context.Context, drain <-chan struct{}, deadline time.Time) (<-chan struct{}, func()) {
-	if deadline.IsZero() {
-		return drain, func() {}
-	}
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	out := make(chan struct{})
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		defer close(out)
-		select {
-		case <-drain:
-		case <-ctx.Done():
-		}
-	})
-	return out, func() { cancel(); wait.Wait() }
 }

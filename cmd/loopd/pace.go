@@ -136,52 +136,23 @@ func (e paying) Run(ctx context.Context, spec harness.Spec) (harness.Trial, erro
 	return e.e.Run(ctx, spec)
 }
 
-// rest waits out pauses that lift by themselves and goes on after each. It
-// returns when the campaign ends, halts, is stopped, or needs a person.
-func (n *night) rest(ctx context.Context, e env, drain <-chan struct{}, work func() error) error {
-	for {
-		s := n.campaign.Current()
-		if p := s.Paused; p != nil && p.Lifts() {
-			if n.o.noWait && (p.Battery || p.Until.After(time.Now())) {
-				return nil
-			}
-			if !n.waitOut(ctx, e, drain, s) {
-				return ctx.Err()
-			}
-			if err := n.campaign.Wake(ctx); err != nil {
-				return err
-			}
-			n.governor.Wake()
-		}
-		if err := work(); err != nil {
-			return err
-		}
-		if p := n.campaign.Current().Paused; p == nil || !p.Lifts() || n.o.noWait {
-			return nil
-		}
-	}
-}
-
-// waitOut waits until a pause lifts, and says whether it did.
-func (n *night) waitOut(ctx context.Context, e env, drain <-chan struct{}, s *loop.State) bool {
-	p := s.Paused
+// sayPaused says what is waited for.
+func sayPaused(e env, p loop.Paused, until time.Time) {
 	if p.Battery {
 		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when the mains are back\n", p.Reason)
-		return n.waitForMains(ctx, e, drain)
+		return
 	}
-	due := governor.Due(s.ChangedAt, p.Until)
-	fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, clock(due))
-	return governor.WaitUntil(ctx, drain, due)
+	fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, timeText(time.Now(), until))
 }
 
-// clock writes a moment as people at this machine say it, with the day where it
-// is not today.
-func clock(t time.Time) string {
-	local, now := t.Local(), time.Now()
-	if local.YearDay() == now.YearDay() && local.Year() == now.Year() {
-		return local.Format("15:04")
+// timeText writes a moment as people at this machine say it, with the day where
+// it is not that of now.
+func timeText(now, t time.Time) string {
+	now, t = now.Local(), t.Local()
+	if now.YearDay() == t.YearDay() && now.Year() == t.Year() {
+		return t.Format("15:04")
 	}
-	return local.Format("Mon 15:04")
+	return t.Format("Mon 15:04")
 }
 
 // quotaLine is how much of a subscription is used, empty where nobody said.
@@ -191,11 +162,11 @@ func quotaLine(q harness.Quota) string {
 	}
 	line := fmt.Sprintf("5h %.0f %%", 100*q.FiveHour.Used)
 	if !q.FiveHour.Resets.IsZero() {
-		line += ", resets " + clock(q.FiveHour.Resets)
+		line += ", resets " + timeText(time.Now(), q.FiveHour.Resets)
 	}
 	line += fmt.Sprintf("; 7d %.0f %%", 100*q.SevenDay.Used)
 	if q.SevenDay.Used >= .5 && !q.SevenDay.Resets.IsZero() {
-		line += ", resets " + clock(q.SevenDay.Resets)
+		line += ", resets " + timeText(time.Now(), q.SevenDay.Resets)
 	}
 	return line
 }

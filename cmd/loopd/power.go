@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/clock"
 	"loopd/internal/config"
-	"loopd/internal/governor"
 	"loopd/internal/power"
 	"loopd/loop"
 )
@@ -43,14 +43,14 @@ const mainsEvery = 10 * time.Second
 
 // waitForMains lets the machine sleep until it has power from outside, and says
 // whether it has.
-func (n *night) waitForMains(ctx context.Context, e env, drain <-chan struct{}) bool {
+func (n *night) waitForMains(ctx context.Context, e env, stop <-chan struct{}) bool {
 	n.awake.Stop()
 	for {
 		if s, err := e.machine.Supply(ctx); err != nil || !s.OnBattery {
 			n.stayAwake(ctx, e)
 			return true
 		}
-		if !governor.WaitUntil(ctx, drain, time.Now().Add(mainsEvery)) {
+		if !(clock.Wall{}).Wait(ctx, stop, time.Now().Add(mainsEvery)) {
 			return false
 		}
 	}

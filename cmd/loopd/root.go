@@ -47,7 +47,7 @@ func newRoot(e env) *cobra.Command {
 	})
 	root.SetCompletionCommandGroupID(groupTools)
 	for group, verbs := range map[string][]*cobra.Command{
-		groupNight:  {newPlan(e), newRun(e), newStatus(e), newResume(e), newFinish(e), newRehearse(e)},
+		groupNight:  {newPlan(e), newRun(e), newServe(e), newStatus(e), newPause(e), newResume(e), newHalt(e), newFinish(e), newRehearse(e)},
 		groupReview: {newReport(e), newAdopt(e), newDiff(e), newCandidate(e), newExport(e), newRescore(e), newTranscript(e)},
 		groupSuite: {
 			newCell(e), newInit(e), newFreeze(e), newGraph(e), newJudge(e), newLogin(e), newSandbox(e), newScenario(e), newSchema(e), newScore(e), newSelftest(e),

@@ -13,10 +13,14 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
+	"loopd/internal/clock"
 	"loopd/internal/config"
+	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/internal/gateway"
 	"loopd/internal/gitrepo"
 	"loopd/internal/governor"
+	"loopd/internal/ledger"
 	"loopd/internal/power"
 	"loopd/internal/redact"
 	"loopd/internal/sandbox"
@@ -58,8 +62,20 @@ type runOptions struct {
 	noIsolation bool
 	noWait      bool // stop at a limit
 	json        bool
+	serving     bool // the state directory's own lock is held by serve
 
 	ground ground
+}
+
+// word is what a loopd that runs already is told instead; empty for nothing.
+func (o runOptions) word() control.Word {
+	switch {
+	case o.resume:
+		return control.Resume
+	case o.finish:
+		return control.Finish
+	}
+	return ""
 }
 
 func newRun(e env) *cobra.Command {
@@ -96,6 +112,11 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 }
 
 func runRun(ctx context.Context, e env, o runOptions) error {
+	if word := o.word(); word != "" {
+		if told, err := tell(ctx, e, word, ""); told || err != nil {
+			return err
+		}
+	}
 	l, err := loadConfig(e)
 	if err != nil {
 		return err
@@ -133,6 +154,7 @@ type night struct {
 	purses   *purses
 	trial    trial.Options
 	awake    *power.Awake // nil where nothing keeps the machine awake
+	lock     *ledger.Lock // nil where serve holds it
 }
 
 // openNight opens what a campaign needs. Everything that may refuse comes
@@ -194,11 +216,15 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	if err != nil {
 		return nil, err
 	}
+	if err := n.hold(home); err != nil {
+		return nil, err
+	}
 	n.campaign, err = campaign.Open(ctx, campaign.Options{
 		Home: home, Plugin: cfg.Plugin, Sealed: sealed, AgentName: "claude " + binary.Version, AgentSHA: binary.SHA256,
 		Credential: string(cred.Kind), Judge: judge.name, Confines: o.ground.confines(cfg), Graphs: n.graphs, Now: time.Now, Log: logger(e),
 	})
 	if err != nil {
+		n.close()
 		return nil, err
 	}
 	n.trial = trial.Options{
@@ -336,7 +362,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 		err = n.campaign.Begin(ctx, n.settings, n.grid)
 	}
 	if err == nil && n.o.finish {
-		err = n.campaign.Finish(ctx)
+		err = n.campaign.Grant(ctx, loop.Finished{})
 	}
 	if err != nil {
 		return fmt.Errorf("start campaign: %w", err)
@@ -351,7 +377,31 @@ func (n *night) begin(ctx context.Context, e env) error {
 	return nil
 }
 
+// run works on the campaign and listens to the other verbs meanwhile.
 func (n *night) run(ctx context.Context, e env) error {
+	bar := newProgress(e.stderr, n.campaign.Current().Budget())
+	defer bar.close()
+	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}))
+	socket, err := control.Serve(n.campaign.Home.Dir, desk)
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	asks, shut := desk.Open()
+	defer shut()
+	return n.work(ctx, e, e.drain, listeners{asks: asks, board: desk.Board, observe: bar.observe})
+}
+
+// listeners are who hears of a campaign that runs, and who may speak to it.
+type listeners struct {
+	asks    <-chan loop.Ask
+	board   *daemon.Board
+	observe func(*loop.State, loop.Event)
+}
+
+// work runs sessions until the campaign ends, halts, needs a person, or the time
+// given is over.
+func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who listeners) error {
 	if _, err := sandbox.Sweep(""); err != nil {
 		return err
 	}
@@ -359,20 +409,17 @@ func (n *night) run(ctx context.Context, e env) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress(e.stderr, n.campaign.Current().Budget())
-	defer bar.close()
-	drain, stop := closing(ctx, e.drain, n.allowed.Deadline)
-	defer stop()
 	n.stayAwake(ctx, e)
 	defer func() { n.awake.Stop() }()
-	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, n.governor.Govern(executor)})
-	err = n.rest(ctx, e, drain, func() error {
-		return n.campaign.Run(ctx, loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
-	})
-	if errors.Is(err, loop.ErrDrained) && n.allowed.over(time.Now()) {
-		return n.campaign.Pause(ctx, loop.Paused{Reason: "window: the time given is over"})
+	seen := who.board.Seen(n.trial.Store, executor)
+	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, n.governor.Govern(seen)})
+	shift := daemon.Shift{
+		Campaign: n.campaign, Governor: n.governor, Clock: clock.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Board: who.board,
+		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe},
+		Mains: func(ctx context.Context, stop <-chan struct{}) bool { return n.waitForMains(ctx, e, stop) },
+		Say:   func(p loop.Paused, until time.Time) { sayPaused(e, p, until) },
 	}
-	return err
+	return shift.Run(ctx, drain)
 }
 
 // testJudge asks the judge the gold set.
@@ -380,10 +427,28 @@ func (n *night) testJudge(ctx context.Context) (harness.JudgeTest, error) {
 	return trial.TestJudge(ctx, n.trial.Suite, n.trial.Judge, n.campaign.Judge, n.parallel())
 }
 
+// hold takes the place of the one loopd that runs or serves here.
+func (n *night) hold(home campaign.Home) error {
+	if n.o.serving {
+		return nil
+	}
+	if err := home.Make(); err != nil {
+		return err
+	}
+	var err error
+	n.lock, err = ledger.Hold(home.Dir, daemon.LockName)
+	return err
+}
+
 // close releases what is open, in reverse order.
 func (n *night) close() {
 	if n.gateway != nil {
 		n.gateway.Close()
 	}
-	n.campaign.Close()
+	if n.campaign != nil {
+		n.campaign.Close()
+	}
+	if n.lock != nil {
+		_ = n.lock.Release() // the kernel frees it with the process at the latest
+	}
 }

@@ -211,18 +211,23 @@ func (c *Campaign) leftOver() []*loop.Progress {
 
 // Resume lifts the pause or the halt of the campaign under way, at a person's
 // word.
-func (c *Campaign) Resume(ctx context.Context) error {
+func (c *Campaign) Resume(ctx context.Context) error { return c.Grant(ctx, loop.Resumed{}) }
+
+// Grant records a person's word to the campaign under way, while no loop runs it.
+func (c *Campaign) Grant(ctx context.Context, p loop.Payload) error {
 	s := c.Current()
-	if s == nil || s.Ended != nil || s.Halted == nil && s.Paused == nil {
-		return errors.New("nothing is paused or halted")
+	if s == nil {
+		return errors.New("no campaign is under way")
 	}
-	if s.Halted != nil && !s.Halted.Lifts() {
-		return fmt.Errorf("the halt does not lift: %s", s.Halted.Reason)
-	}
-	if err := c.resumable(s); err != nil {
+	if err := s.Grants(p); err != nil {
 		return err
 	}
-	return c.record(ctx, loop.Resumed{})
+	if _, on := p.(loop.Resumed); on {
+		if err := c.resumable(s); err != nil {
+			return err
+		}
+	}
+	return errors.Join(c.record(ctx, p), c.Project())
 }
 
 func (c *Campaign) resume(ctx context.Context, s *loop.State) error {
@@ -330,9 +335,6 @@ func (c *Campaign) Extend(ctx context.Context, sessions int) (bool, error) {
 	}
 	return true, c.record(ctx, loop.Extended{Sessions: sessions})
 }
-
-// Finish ends the search of the campaign under way; its gate is next.
-func (c *Campaign) Finish(ctx context.Context) error { return c.record(ctx, loop.Finished{}) }
 
 // Pause stops the campaign under way until it is run again.
 func (c *Campaign) Pause(ctx context.Context, p loop.Paused) error {

@@ -191,6 +191,17 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxDropped))
 }
 
+// Waits says whether there is something to try in a new campaign: a candidate in
+// the spool, or one that the last campaign never came to.
+func (c *Campaign) Waits() (bool, error) {
+	spooled, err := c.Home.Spooled()
+	if err != nil {
+		return false, err
+	}
+	readable := func(f Spooled) bool { return f.Err == nil }
+	return slices.ContainsFunc(spooled, readable) || len(c.leftOver()) > 0, nil
+}
+
 // Undrop takes a candidate out of the spool again.
 func (h Home) Undrop(name string) error {
 	if name != filepath.Base(name) {

@@ -66,6 +66,14 @@ type Config struct {
 	Memory    Size     `mapstructure:"isolation.memory"`
 	Processes int      `mapstructure:"isolation.processes"`
 	Disk      Size     `mapstructure:"isolation.disk"`
+	// When "loopd serve" opens windows: cron specs, a semicolon between two, by
+	// the clock of a time zone, empty for this machine's; each window ends when
+	// that clock shows the time of day. Webhook is a command that is told what its
+	// owner should know.
+	ServeStart   string `mapstructure:"serve.start"`
+	ServeUntil   string `mapstructure:"serve.until"`
+	ServeZone    string `mapstructure:"serve.zone"`
+	ServeWebhook string `mapstructure:"serve.webhook"`
 }
 
 // Percent is a share of 1, written such as "20%".
@@ -112,6 +120,7 @@ func defaults() map[string]any {
 		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
 		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
 		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
+		"serve.start": "", "serve.until": "06:30", "serve.zone": "", "serve.webhook": "",
 		"power.keep_awake": true, "power.on_battery": string(PauseOnBattery),
 		"isolation.rung": "auto", "isolation.read": []string{}, "isolation.memory": Size(4 << 30), "isolation.processes": 1024, "isolation.disk": Size(4 << 30),
 	}
@@ -360,32 +369,9 @@ func (c Config) validate() error {
 	if !slices.Contains(profiles(), c.Profile) {
 		errs = append(errs, fmt.Errorf("profile: %q is not one of %s", c.Profile, strings.Join(profiles(), ", ")))
 	}
-	errs = append(errs, c.validateIsolation(), c.OnBattery.validate())
+	errs = append(errs, c.validateIsolation(), c.OnBattery.validate(), c.validateServe())
 	if c.Agent == "" {
 		errs = append(errs, errors.New("agent: empty"))
 	}
 	return errors.Join(errs...)
 }
-
-// Template is the text of a new settings file. It teaches what may be set.
-const Template = `# Settings of loopd for this plugin. Every key may also be given in the
-# environment as LOOPD_<KEY>. "loopd config" prints what is in force.
-
-plugin: %s        # directory with .claude-plugin/plugin.json
-suite: %s         # what measures: a sealed directory, or "bundled"
-agent: claude     # the agent CLI: a name on PATH, or a path
-parallel: 2       # sessions side by side
-# sessions: 400   # budget of a campaign; "loopd run --sessions N" overrides it
-# profile: fast   # rule for keeping: fast, strict, certified, scout; see "loopd plan"
-# session_seconds: 120   # used by "loopd plan" and "run --until" until some were measured
-# session_usd: 0.15      # used by "loopd plan" and "run --cost" until some were measured
-# sentinels: 0.1         # watch for drift of the model with so many cells a round
-# quota: {leave_5h: 20%%, leave_7d: 30%%}   # of a subscription, kept for yourself
-# spend: {session_usd: 1, candidate_usd: 20, campaign_usd: 80}   # at list price
-# power: {keep_awake: true, on_battery: pause}   # or on_battery: run
-# isolation: {memory: 4GiB, disk: 4GiB, processes: 1024}   # the most one session may use
-# isolation: {read: [/home/me/.rbenv]}   # toolchains that sessions may read and run
-# judge: "./judge.sh"   # answers YES or NO where no file settles a scenario
-# tiers: [haiku, sonnet]
-# scenarios: [W1, R1]
-`

@@ -75,6 +75,8 @@ func TestLoadNamesTheDamage(t *testing.T) {
 		"a battery's word":   {"power: {on_battery: halt}\n", "power.on_battery: \"halt\" is not one of pause, run", nil},
 		"awake or not":       {"power: {keep_awake: 1}\n", "keep_awake", nil},
 		"awake, from env":    {"plugin: .\n", "\"yes\" is neither true nor false", []string{"LOOPD_POWER_KEEP_AWAKE=yes"}},
+		"no time of day":     {"serve: {until: 25:00}\n", "serve.until: \"25:00\" is not a time of day", nil},
+		"no such zone":       {"serve: {zone: Mars/Olympus}\n", "serve.zone: no time zone \"Mars/Olympus\"", nil},
 		"list expected":      {"tiers: {haiku: 1}\n", "tiers", nil},
 	} {
 		dir := write(t, tc.text)

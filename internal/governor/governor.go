@@ -26,6 +26,8 @@ type Options struct {
 	Probe bool
 	// Rand gives numbers in [0, 1) for the jitter; nil for the usual source.
 	Rand func() float64
+	// Now is the time; nil for the clock on the wall.
+	Now func() time.Time
 }
 
 // The numbers of the breaker and of the way back.
@@ -60,13 +62,16 @@ func New(o Options) *Governor {
 	if o.Rand == nil {
 		o.Rand = rand.Float64
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	o.Parallel = max(o.Parallel, 1)
 	return &Governor{o: o, changed: make(chan struct{}), limit: o.Parallel, probing: o.Probe, quota: o.Quota}
 }
 
 // Answer is told of every answer of the API: its status and its headers.
 func (g *Governor) Answer(status int, h http.Header) {
-	now := time.Now()
+	now := g.o.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q, ok := ReadQuota(h, now); ok {
@@ -135,7 +140,7 @@ func (g *Governor) enter(ctx context.Context) error {
 	}
 	for {
 		g.mu.Lock()
-		if p := g.hold(time.Now()); p != nil {
+		if p := g.hold(g.o.Now()); p != nil {
 			g.mu.Unlock()
 			return &loop.HoldError{Paused: *p}
 		}
@@ -195,7 +200,7 @@ func (g *Governor) hold(now time.Time) *loop.Paused {
 
 // leave looks at how a session ended.
 func (g *Governor) leave(t harness.Trial, err error) {
-	now := time.Now()
+	now := g.o.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running--

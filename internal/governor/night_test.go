@@ -10,6 +10,7 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/clock"
 	"loopd/internal/governor"
 	"loopd/loop"
 )
@@ -112,7 +113,7 @@ func night(t *testing.T, a *account, restart bool) *loop.State {
 			s = r.replay(t)
 			g = governor.New(governor.Options{Parallel: 1, Probe: true, Rand: func() float64 { return .5 }})
 		}
-		if !governor.WaitUntil(t.Context(), nil, governor.Due(s.ChangedAt, s.Paused.Until)) {
+		if !(clock.Wall{}).Wait(t.Context(), nil, governor.Due(s.ChangedAt, s.Paused.Until)) {
 			t.Fatal("the wait was broken off")
 		}
 		r.add(t, s, loop.Resumed{})

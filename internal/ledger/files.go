@@ -65,11 +65,14 @@ func createFile(path string) error {
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// acquire takes the lock that makes this process the only writer. The kernel
-// frees it when the process dies, however it dies; the number in the file is
-// only there to be shown.
-func acquire(dir string) (*flock.Flock, error) {
-	path := filepath.Join(dir, lockName)
+// Lock is a lock in a state directory that this process holds.
+type Lock struct{ file *flock.Flock }
+
+// Hold takes a lock in a state directory by its file's name, or returns a
+// *LockedError. The kernel frees it when the process dies, however it dies; the
+// number in the file is only there to be shown.
+func Hold(dir, name string) (*Lock, error) {
+	path := filepath.Join(dir, name)
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
 	ok, err := lock.TryLock()
 	if err != nil {
@@ -81,14 +84,12 @@ func acquire(dir string) (*flock.Flock, error) {
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return lock, nil
+	return &Lock{lock}, nil
 }
 
-// release wipes the number first, so that the next holder is not mistaken for
+// Release wipes the number first, so that the next holder is not mistaken for
 // this one. The file stays: removing it would let two processes lock two files.
-func release(lock *flock.Flock) error {
-	return errors.Join(os.Truncate(lock.Path(), 0), lock.Close())
-}
+func (l *Lock) Release() error { return errors.Join(os.Truncate(l.file.Path(), 0), l.file.Close()) }
 
 func holder(path string) int {
 	text, err := os.ReadFile(path)

@@ -33,8 +33,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // Schema is the version of the table this package reads and writes.
@@ -72,8 +70,8 @@ func (e Entry) Digest() string {
 type Ledger struct {
 	path  string
 	read  *sql.DB
-	write *sql.DB      // nil when opened read-only
-	lock  *flock.Flock // nil when opened read-only
+	write *sql.DB // nil when opened read-only
+	lock  *Lock   // nil when opened read-only
 
 	mu      sync.Mutex
 	head    head
@@ -93,7 +91,7 @@ func Open(dir string) (*Ledger, error) {
 	if err := prepareDir(dir); err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	lock, err := acquire(dir)
+	lock, err := Hold(dir, lockName)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
@@ -157,7 +155,7 @@ func (l *Ledger) Close() error {
 		}
 	}
 	if l.lock != nil {
-		errs = append(errs, release(l.lock))
+		errs = append(errs, l.lock.Release())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close ledger: %w", err)

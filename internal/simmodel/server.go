@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 )
 
 // maxBody bounds a request; the real service takes 32 MB.
@@ -82,6 +81,9 @@ func (m *Model) answer(w http.ResponseWriter, r *http.Request, req request) {
 		_, _ = io.WriteString(w, "<html><body>Please sign in to this network.</body></html>")
 		return
 	case f.status != 0:
+		if f.used {
+			allowance(w.Header(), s.now())
+		}
 		writeError(w, f)
 		return
 	}
@@ -122,9 +124,6 @@ func requestID(key string, n int) string {
 func writeError(w http.ResponseWriter, f fault) {
 	if f.retry != "" {
 		w.Header().Set("Retry-After", f.retry)
-	}
-	if f.used {
-		allowance(w.Header(), time.Now())
 	}
 	writeJSON(w, f.status, map[string]any{
 		"type":       "error",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"loopd/harness"
 )
@@ -16,6 +17,15 @@ type Session struct {
 	Draw     float64 // in [0,1): below the rate the session passes
 	Drift    float64 // logits added to the rate: the model is not what it was
 	Fault    Fault
+	Now      func() time.Time // the time its answers speak of; nil for the clock on the wall
+}
+
+// now is the time its answers speak of.
+func (s Session) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 func (s Session) validate() error {

@@ -147,7 +147,7 @@ func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, e
 	}
 	tap := o.Gateway.Open(gateway.Session{})
 	defer tap.Close()
-	defer func() { err = limited(ctx, tap.Report(), err) }()
+	defer func() { err = limited(ctx, tap.Report(), j.executor.o.Now(), err) }()
 	out := &answerWriter{}
 	exit, err := j.run(ctx, box, tap, out, rubric.file, JudgePrompt("", q))
 	r.Rubric, r.Text = rubric.digest, out.text()
@@ -180,11 +180,11 @@ func (e *LimitedError) Unwrap() error { return e.Err }
 
 // limited names the limit in an error of a judge whose last request was refused
 // for one.
-func limited(ctx context.Context, seen gateway.Report, err error) error {
+func limited(ctx context.Context, seen gateway.Report, now time.Time, err error) error {
 	if err == nil || ctx.Err() != nil || seen.Limited == nil {
 		return err
 	}
-	until, _ := governor.Lifts(seen.Limited, time.Now())
+	until, _ := governor.Lifts(seen.Limited, now)
 	return &LimitedError{until, err}
 }
 

@@ -37,7 +37,7 @@ func TestLimitsWithoutHeaders(t *testing.T) {
 	} {
 		a := attempt{transcript: &transcript.Transcript{Limits: c.limits, Results: words}}
 		a.seen.Limited = c.seen
-		got := lifts(a)
+		got := lifts(a, time.Now())
 		if c.want != 0 && got.Unix() != c.want || c.want == 0 && (got.Minute() != 59 || !got.After(now)) {
 			t.Errorf("%s: got %v, want %v", name, got, time.Unix(c.want, 0))
 		}

@@ -99,11 +99,11 @@ func (e *Executor) account(a attempt, t *harness.Trial) {
 			t.CostUSD = &a.seen.USD
 		}
 	}
-	if q := quotaSaid(a.transcript, time.Now()); !q.IsZero() {
+	if q := quotaSaid(a.transcript, e.o.Now()); !q.IsZero() {
 		t.Quota = &q
 	}
 	if t.Class == harness.RateLimit || t.Class == harness.UsageLimit {
-		t.Lifts = lifts(a)
+		t.Lifts = lifts(a, e.o.Now())
 	}
 	if t.Class.Fate() == harness.FateHalt {
 		return // what ended it already says more
@@ -141,8 +141,7 @@ func uncounted(seen gateway.Report) bool {
 // lifts says when the limit that ended a session is over: by the headers of the
 // refusal, else by what the CLI passed on of them, and by its words only where
 // neither says anything. It is zero where nobody said.
-func lifts(a attempt) time.Time {
-	now := time.Now()
+func lifts(a attempt, now time.Time) time.Time {
 	if at, ok := governor.Lifts(a.seen.Limited, now); ok {
 		return at
 	}

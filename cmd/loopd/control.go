@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"loopd/internal/control"
+)
+
+func newPause(e env) *cobra.Command {
+	return newWord(e, control.Pause, "start nothing more until resume",
+		"  loopd pause --reason \"guests\"\n\nTells the loopd that runs here: sessions under way end and count, and nothing is\nstarted until \"loopd resume\".")
+}
+
+func newHalt(e env) *cobra.Command {
+	return newWord(e, control.Halt, "end the running sessions now",
+		"  loopd halt --reason \"wrong model\"\n\nTells the loopd that runs here: sessions under way are ended and are void, and\nnothing is started until \"loopd resume\".")
+}
+
+// newWord is a verb that says one word to the loopd that runs.
+func newWord(e env, w control.Word, short, long string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: string(w), Short: short, Args: noArgs, Long: long,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			told, err := tell(cmd.Context(), e, w, reason)
+			if err == nil && !told {
+				err = usageError("loopd status", "%s: no loopd runs here", w)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// tell says a word to the loopd that runs for the plugin in this directory, and
+// whether there is one.
+func tell(ctx context.Context, e env, w control.Word, reason string) (bool, error) {
+	l, err := loadConfig(e)
+	if err != nil {
+		return false, err
+	}
+	home, err := homeOf(e, l.Config)
+	if err != nil {
+		return false, err
+	}
+	done, err := control.Dial(home.Dir).Do(ctx, w, reason)
+	if _, nobody := errors.AsType[*control.NotRunningError](err); nobody {
+		return false, nil
+	}
+	if refused, ok := errors.AsType[*control.RefusedError](err); ok {
+		return true, usageError("loopd status", "%w", refused)
+	}
+	if err != nil {
+		return true, err
+	}
+	_, err = fmt.Fprintf(e.stdout, "%s\n\nNext: loopd status\n", done)
+	return true, err
+}
+
+// liveOf is what the loopd that runs for a state directory does, nil where none
+// runs.
+func liveOf(ctx context.Context, dir string) (*control.Live, error) {
+	l, err := control.Dial(dir).Live(ctx)
+	if _, nobody := errors.AsType[*control.NotRunningError](err); nobody {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &l, nil
+}
+
+// liveLine is what a loopd that runs does, in one line.
+func liveLine(l control.Live) string {
+	text := string(l.Phase)
+	switch {
+	case l.Phase == control.Running && len(l.Sessions) > 0:
+		text = "running " + plural(len(l.Sessions))
+	case l.Phase == control.Idle:
+		text = "idle"
+	case l.Why != "":
+		text += ": " + l.Why
+	}
+	switch {
+	case l.Phase == control.Waiting && !l.Until.IsZero():
+		text += "; going on at " + timeText(l.Now, l.Until)
+	case l.Phase == control.Idle:
+		text += "; the next window opens " + timeText(l.Now, l.Until)
+	case l.Window != nil && !l.Window.End.IsZero():
+		text += "; the window ends " + timeText(l.Now, l.Window.End)
+	}
+	return text
+}

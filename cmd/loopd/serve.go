@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loopd/internal/campaign"
+	"loopd/internal/clock"
+	"loopd/internal/config"
+	"loopd/internal/control"
+	"loopd/internal/daemon"
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+type serveOptions struct {
+	start, until string
+	sessions     int
+	parallel     int
+	now          bool
+	noIsolation  bool
+	log          string
+	unit         string
+}
+
+func newServe(e env) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use: "serve", Short: "stay, and open a window every night", Args: noArgs,
+		Long: `  loopd serve --start "30 22 * * *" --until 06:30 --sessions 400
+
+Stays until it is stopped, and opens a window whenever its start comes (serve in
+loopd.yaml). A campaign goes on from window to window; a new one is opened where
+none is under way and there is something to try. A window that was missed while
+the machine slept is opened late, once. "loopd status", "pause", "resume",
+"halt", "finish" and "candidate add" speak to it. The first signal lets running
+sessions end, the second stops at once.
+
+  loopd serve --unit systemd >~/.config/systemd/user/loopd.service`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), e, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.start, "start", "", "cron spec of a window's start, a semicolon between two; empty for\nserve.start")
+	f.StringVar(&o.until, "until", "", "time of day at which a window ends; empty for serve.until")
+	f.IntVar(&o.sessions, "sessions", 0, "budget of a new campaign, in sessions; 0 for the setting")
+	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	f.BoolVar(&o.now, "now", false, "open a window at once as well")
+	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
+	f.StringVar(&o.log, "log", "json", "form of the log on standard error: json or text")
+	f.StringVar(&o.unit, "unit", "", "print a service file for systemd or launchd, and stop")
+	return cmd
+}
+
+// over lays the flags over the settings.
+func (o serveOptions) over(cfg config.Config) config.Config {
+	if o.start != "" {
+		cfg.ServeStart = o.start
+	}
+	if o.until != "" {
+		cfg.ServeUntil = o.until
+	}
+	if o.sessions > 0 {
+		cfg.Sessions = o.sessions
+	}
+	return cfg
+}
+
+func runServe(ctx context.Context, e env, o serveOptions) error {
+	l, err := loadConfig(e)
+	if err != nil {
+		return err
+	}
+	if o.unit != "" {
+		return printUnit(e, o.unit)
+	}
+	cfg := o.over(l.Config)
+	windows, err := windowsOf(cfg)
+	switch {
+	case err != nil:
+		return err
+	case len(windows.Starts) == 0 && !o.now:
+		return usageError(serveHint, "serve: no window is set")
+	case cfg.Sessions <= 0:
+		return usageError(serveHint, "serve: no budget: set sessions in loopd.yaml, or give --sessions")
+	}
+	log, err := serveLog(e, o.log)
+	if err != nil {
+		return err
+	}
+	home, err := homeOf(e, cfg)
+	if err != nil {
+		return err
+	}
+	if o.now {
+		windows.Starts = append(windows.Starts, once(time.Now()))
+	}
+	return serveHome(ctx, e, o, home, windows, log)
+}
+
+// once is the schedule of one start.
+type once time.Time
+
+// Next is the start, until it is past.
+func (o once) Next(after time.Time) time.Time {
+	if at := time.Time(o); at.After(after) {
+		return at
+	}
+	return time.Time{}
+}
+
+func serveLog(e env, form string) (*slog.Logger, error) {
+	switch form {
+	case "json":
+		return slog.New(slog.NewJSONHandler(e.stderr, nil)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(e.stderr, nil)), nil
+	}
+	return nil, usageError("loopd serve --help", "--log %q is neither json nor text", form)
+}
+
+// serveHome is serve once everything it was given makes sense. Whoever comes
+// second to a state directory is sent away with the first one's process number.
+func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, windows daemon.Windows, log *slog.Logger) error {
+	if err := home.Make(); err != nil {
+		return err
+	}
+	lock, err := ledger.Hold(home.Dir, daemon.LockName)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Release() }() // the process ends, and with it the lock
+	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewBoard("serve", clock.Wall{})}
+	s.e.stderr = lineLog{log}
+	if err := s.preflight(ctx); err != nil {
+		return err
+	}
+	defer s.notices.Wait()
+	d, err := daemon.New(daemon.Options{
+		Dir: home.Dir, Clock: clock.Wall{}, Windows: windows, Work: s.work, Hand: s.hand, Guard: guarded(log), Notify: s.notify,
+		Board: s.board, Drain: e.drain, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	socket, err := control.Serve(home.Dir, d)
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	stop := s.tellSystemd(ctx, d)
+	defer stop()
+	next, _ := windows.Next(time.Now(), time.Time{})
+	log.Info("serving", "pid", os.Getpid(), "state", home.Dir, "next", next.Start)
+	err = d.Run(ctx)
+	log.Info("stopped")
+	return err
+}
+
+// server is what serve needs in every window.
+type server struct {
+	e       env
+	o       serveOptions
+	home    campaign.Home
+	log     *slog.Logger
+	board   *daemon.Board
+	notices notices
+}
+
+// open opens the campaign with the settings as they are now.
+func (s *server) open(ctx context.Context) (*night, error) {
+	l, err := loadConfig(s.e)
+	if err != nil {
+		return nil, err
+	}
+	cfg := s.o.over(l.Config)
+	s.notices.command = cfg.ServeWebhook
+	o := runOptions{parallel: s.o.parallel, noIsolation: s.o.noIsolation, serving: true}
+	if o.ground, err = groundFor(ctx, s.e, cfg, o.noIsolation); err != nil {
+		return nil, err
+	}
+	return openNight(ctx, s.e, cfg, o)
+}
+
+// preflight opens everything once, so that what is missing is said now and not at
+// half past ten.
+func (s *server) preflight(ctx context.Context) error {
+	n, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	n.close()
+	return nil
+}
+
+// work is one window.
+func (s *server) work(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+	n, err := s.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer n.close()
+	st := n.campaign.Current()
+	switch {
+	case st != nil && st.Ended == nil && st.Halted != nil:
+		return daemon.Stopped(st), nil
+	case st != nil && st.Ended == nil && st.Paused != nil && st.Paused.ByHand:
+		return daemon.Stopped(st), nil
+	}
+	idle, err := n.idle()
+	if err != nil || idle != "" {
+		return idle, err
+	}
+	n.allowed.Deadline = w.End
+	if err := n.begin(ctx, s.e); err != nil {
+		return "", err
+	}
+	err = n.work(ctx, s.e, drain, listeners{asks: asks, board: s.board, observe: s.observe})
+	if errors.Is(err, loop.ErrDrained) {
+		err = nil // a signal
+	}
+	return daemon.Stopped(n.campaign.Current()), err
+}
+
+// hand does a person's word to the campaign under way between two windows.
+func (s *server) hand(ctx context.Context, p loop.Payload) (bool, error) {
+	n, err := s.open(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer n.close()
+	if st := n.campaign.Current(); st == nil || st.Ended != nil {
+		return false, nil
+	}
+	return true, n.campaign.Grant(ctx, p)
+}
+
+// idle says why a window has nothing to do, empty where it has.
+func (n *night) idle() (string, error) {
+	st := n.campaign.Current()
+	if st != nil && st.Ended == nil || st != nil && st.GateOpen() {
+		return "", nil
+	}
+	waits, err := n.campaign.Waits()
+	if err != nil || waits {
+		return "", err
+	}
+	return "nothing to try: no candidate waits; loopd candidate add --patch FILE", nil
+}
+
+// lineLog turns lines for people into records of a log.
+type lineLog struct{ log *slog.Logger }
+
+// Write logs every line.
+func (l lineLog) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		text := strings.TrimPrefix(strings.TrimSpace(line), "loopd: ")
+		if warning, ok := strings.CutPrefix(text, "warning: "); ok {
+			l.log.Warn(warning)
+		} else if text != "" {
+			l.log.Info(text)
+		}
+	}
+	return len(p), nil
+}
+
+// printUnit prints a service file for this machine.
+func printUnit(e env, manager string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("print service file: %w", err)
+	}
+	text, ok := map[string]string{"systemd": systemdUnit, "launchd": launchdPlist}[manager]
+	if !ok {
+		return usageError("loopd serve --unit systemd", "--unit %q is neither systemd nor launchd", manager)
+	}
+	_, err = fmt.Fprint(e.stdout, strings.NewReplacer("{{program}}", self, "{{dir}}", e.dir).Replace(text))
+	return err
+}

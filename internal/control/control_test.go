@@ -1,0 +1,118 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/control"
+)
+
+// desk is a loopd that pauses and does nothing else.
+type desk struct{ live control.Live }
+
+func (d desk) Live() control.Live { return d.live }
+
+func (d desk) Do(_ context.Context, w control.Word, reason string) (string, error) {
+	if w != control.Pause {
+		return "", errors.New("nothing is paused or halted")
+	}
+	return "paused: " + reason, nil
+}
+
+// TestWords: a word reaches the loopd that runs, its refusal comes back as one,
+// and where none runs that is said. A state directory whose name is too long for
+// a socket is no different.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for name, below := range map[string]string{"plain": "", "too long for a socket": strings.Repeat("a-long-name/", 12)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), below)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			client := control.Dial(dir)
+			gone := func() {
+				t.Helper()
+				if _, err := client.Live(t.Context()); !as[*control.NotRunningError](err) {
+					t.Errorf("nobody runs: got %v", err)
+				}
+			}
+			gone()
+			want := control.Live{PID: 4711, Verb: "serve", Phase: control.Idle, Until: time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC)}
+			server, err := control.Serve(dir, desk{want})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := client.Live(t.Context()); err != nil || !cmp.Equal(got, want) {
+				t.Errorf("got %+v, %v; want %+v", got, err, want)
+			}
+			if done, err := client.Do(t.Context(), control.Pause, "the line is needed"); err != nil || done != "paused: the line is needed" {
+				t.Errorf("pause: %q, %v", done, err)
+			}
+			_, err = client.Do(t.Context(), control.Resume, "")
+			if refused, ok := errors.AsType[*control.RefusedError](err); !ok || refused.Error() != "resume: nothing is paused or halted" {
+				t.Errorf("resume: %v", err)
+			}
+			if _, err := client.Do(t.Context(), "erase", ""); err == nil {
+				t.Error("a word that is none was taken")
+			}
+			if err := server.Close(); err != nil {
+				t.Error(err)
+			}
+			gone()
+		})
+	}
+}
+
+func as[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// TestSocketOfAKilledLoopd: the socket that a killed loopd left counts as nobody
+// there, and the next one takes its place.
+func TestSocketOfAKilledLoopd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "control.sock")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	if _, err := control.Dial(dir).Live(t.Context()); !as[*control.NotRunningError](err) {
+		t.Errorf("got %v", err)
+	}
+	server, err := control.Serve(dir, desk{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	info, err := os.Stat(filepath.Join(dir, "control.sock"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
+	}
+}
+
+// TestTooMuch: a word with a novel for a reason is refused.
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, err := control.Serve(dir, desk{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	if _, err := control.Dial(dir).Do(t.Context(), control.Pause, strings.Repeat("x", 1<<20)); err == nil {
+		t.Error("a reason of a megabyte was taken")
+	}
+}

@@ -1,0 +1,253 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"loopd/internal/clock"
+	"loopd/internal/control"
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+// Options are what a daemon needs. All fields are required.
+type Options struct {
+	Dir     string // state directory, whose daemon lock is held
+	Clock   clock.Clock
+	Windows Windows
+	// Work opens the campaign, works on it until the window ends or drain closes,
+	// and closes it. It hears asks meanwhile, and says why it ended.
+	Work func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error)
+	// Hand does what a person says to the campaign under way while no window is
+	// open. It is false where there is none.
+	Hand func(ctx context.Context, p loop.Payload) (bool, error)
+	// Guard runs one window so that a panic in it does not end the daemon.
+	Guard func(work func())
+	// Notify is told what its owner should know.
+	Notify func(kind, why string)
+	Board  *Board
+	// Drain closes when no window is to be opened any more and running sessions
+	// are to end.
+	Drain <-chan struct{}
+	Log   *slog.Logger
+}
+
+// Daemon opens windows until it is told to stop.
+type Daemon struct {
+	*Desk
+	o     Options
+	poke  chan struct{} // the memory has changed: the windows are to be looked at again
+	mu    sync.Mutex
+	mem   Memory
+	hands sync.Mutex // one hand at a time
+}
+
+var _ control.Service = (*Daemon)(nil)
+
+// New reads what is remembered.
+func New(o Options) (*Daemon, error) {
+	m, err := readMemory(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Daemon{Desk: NewDesk(o.Board), o: o, poke: make(chan struct{}, 1), mem: m}, nil
+}
+
+// memory is what is remembered now.
+func (d *Daemon) memory() Memory {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mem
+}
+
+// Run opens windows as they come until Drain closes or ctx ends.
+func (d *Daemon) Run(ctx context.Context) error {
+	for !d.stopping(ctx) {
+		mem := d.memory()
+		w, some := d.o.Windows.Next(d.o.Clock.Now(), mem.LastStart)
+		if !some {
+			return errors.New("no window will ever open")
+		}
+		if !mem.Held.IsZero() {
+			d.o.Board.Show(control.Held, mem.Why, time.Time{})
+			d.rest(ctx)
+			continue
+		}
+		d.o.Board.Show(control.Idle, "until the next window", w.Start)
+		if d.wait(ctx, w.Start) && !d.stopping(ctx) {
+			if err := d.window(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// rest waits until something has changed.
+func (d *Daemon) rest(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-d.o.Drain:
+	case <-d.poke:
+	}
+}
+
+func (d *Daemon) stopping(ctx context.Context) bool {
+	select {
+	case <-d.o.Drain:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+// wait returns at that time, or early when something has changed, and says
+// whether it was the time.
+func (d *Daemon) wait(ctx context.Context, at time.Time) bool {
+	stop, done := make(chan struct{}), make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-d.o.Drain:
+			close(stop)
+		case <-d.poke:
+			close(stop)
+		case <-done:
+		}
+	}()
+	return d.o.Clock.Wait(ctx, stop, at)
+}
+
+// busyAgain is how long is waited where another loopd holds the state directory.
+const busyAgain = time.Minute
+
+// window remembers that it is opened, and works in it. What goes wrong ends the
+// window and not the daemon: the next one may find it mended.
+func (d *Daemon) window(ctx context.Context, w control.Window) error {
+	if err := d.remember(func(m *Memory) { m.LastStart = w.Start }); err != nil {
+		return err
+	}
+	d.o.Board.InWindow(&w)
+	defer d.o.Board.InWindow(nil)
+	d.o.Log.Info("window opens", "start", w.Start, "end", w.End)
+	for {
+		why, err := d.work(ctx, w)
+		locked, busy := errors.AsType[*ledger.LockedError](err)
+		if !busy || d.stopping(ctx) || !w.End.After(d.o.Clock.Now().Add(busyAgain)) {
+			d.concluded(why, err)
+			return nil
+		}
+		d.o.Board.Show(control.Waiting, locked.Error(), d.o.Clock.Now().Add(busyAgain))
+		d.wait(ctx, d.o.Clock.Now().Add(busyAgain))
+	}
+}
+
+// work runs the window under guard. A panic is an error here and a trace there.
+func (d *Daemon) work(ctx context.Context, w control.Window) (why string, err error) {
+	err = errors.New("the work of this window panicked; the next window runs")
+	d.hands.Lock() // a hand that has the ledger open gives it back first
+	defer d.hands.Unlock()
+	d.o.Guard(func() {
+		d.o.Board.Show(control.Opening, "", w.End)
+		asks, shut := d.Open()
+		defer shut()
+		why, err = d.o.Work(ctx, w, d.o.Drain, asks)
+	})
+	return why, err
+}
+
+func (d *Daemon) concluded(why string, err error) {
+	if err != nil {
+		why = err.Error()
+		d.o.Log.Error("window failed", "error", why)
+		d.o.Notify("failed", why)
+	} else {
+		d.o.Log.Info("window closes", "why", why)
+	}
+	d.o.Board.Stopped(why)
+}
+
+func (d *Daemon) remember(change func(*Memory)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m := d.mem
+	change(&m)
+	if err := m.write(d.o.Dir); err != nil {
+		return err
+	}
+	d.mem = m
+	return nil
+}
+
+// Do does what a person says, also between two windows.
+func (d *Daemon) Do(ctx context.Context, w control.Word, reason string) (string, error) {
+	switch w {
+	case control.Pause:
+		return d.pause(ctx, reason)
+	case control.Resume:
+		return d.resume(ctx)
+	case control.Look:
+		return d.Desk.Do(ctx, w, reason)
+	}
+	p, done, err := payloadOf(w, reason)
+	if err != nil {
+		return "", err
+	}
+	return done, d.say(ctx, p)
+}
+
+// pause holds every window until resume, also where no campaign is under way.
+func (d *Daemon) pause(ctx context.Context, reason string) (string, error) {
+	p, done, err := payloadOf(control.Pause, reason)
+	if err != nil {
+		return "", err
+	}
+	why := byHand("paused by hand", reason)
+	if err := d.remember(func(m *Memory) { m.Held, m.Why = d.o.Clock.Now().UTC(), why }); err != nil {
+		return "", err
+	}
+	if err := d.say(ctx, p); err != nil {
+		d.o.Log.Info("nothing to pause", "why", err)
+		done = "paused: no window opens until loopd resume"
+	}
+	d.wake()
+	return done, nil
+}
+
+// resume lets windows open again, the one that should be open now included.
+func (d *Daemon) resume(ctx context.Context) (string, error) {
+	held := !d.memory().Held.IsZero()
+	if err := d.say(ctx, loop.Resumed{}); err != nil && !held {
+		return "", err
+	}
+	if err := d.remember(func(m *Memory) { *m = Memory{} }); err != nil {
+		return "", err
+	}
+	d.wake()
+	return "going on", nil
+}
+
+// say tells the campaign under way, through the loop that runs it where one does.
+func (d *Daemon) say(ctx context.Context, p loop.Payload) error {
+	if err := d.tell(ctx, p); !errors.Is(err, errShut) {
+		return err
+	}
+	d.hands.Lock()
+	defer d.hands.Unlock()
+	some, err := d.o.Hand(ctx, p)
+	if err == nil && !some {
+		err = errors.New("no campaign is under way")
+	}
+	return err
+}
+
+// wake has the windows looked at again.
+func (d *Daemon) wake() {
+	select {
+	case d.poke <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"loopd/internal/control"
+	"loopd/loop"
+)
+
+// Desk passes a person's words to the loop that runs, and says what became of
+// them. It is what the socket sees of a single run; a Daemon has one as well.
+type Desk struct {
+	Board *Board
+
+	asks chan loop.Ask
+	mu   sync.Mutex
+	shut chan struct{} // closed when nobody hears asks any more; nil before anybody does
+}
+
+var _ control.Service = (*Desk)(nil)
+
+// NewDesk makes the desk beside a board.
+func NewDesk(b *Board) *Desk { return &Desk{Board: b, asks: make(chan loop.Ask)} }
+
+// Open says that somebody hears asks from now on, until the function it returns
+// is called.
+func (d *Desk) Open() (asks <-chan loop.Ask, shut func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	over := make(chan struct{})
+	d.shut = over
+	return d.asks, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.shut = nil
+		close(over)
+	}
+}
+
+// errShut says that no loop runs that could hear a word.
+var errShut = errors.New("no campaign is running")
+
+// tell has the loop that runs record a payload; errShut where none runs.
+func (d *Desk) tell(ctx context.Context, p loop.Payload) error {
+	d.mu.Lock()
+	shut := d.shut
+	d.mu.Unlock()
+	if shut == nil {
+		return errShut
+	}
+	told := make(chan error, 1)
+	select {
+	case d.asks <- loop.Ask{Payload: p, Done: told}:
+		return <-told
+	case <-shut:
+		return errShut
+	case <-ctx.Done():
+		return fmt.Errorf("the loop does not answer: %w", ctx.Err())
+	}
+}
+
+// Live is what the board shows.
+func (d *Desk) Live() control.Live { return d.Board.Live() }
+
+// Do does what a person says to the campaign that runs.
+func (d *Desk) Do(ctx context.Context, w control.Word, reason string) (string, error) {
+	if w == control.Look {
+		return d.look(), nil
+	}
+	p, done, err := payloadOf(w, reason)
+	if err != nil {
+		return "", err
+	}
+	return done, d.tell(ctx, p)
+}
+
+// payloadOf is what a word puts into the ledger, and what is answered once it is
+// there.
+func payloadOf(w control.Word, reason string) (loop.Payload, string, error) {
+	switch w {
+	case control.Pause:
+		return loop.Paused{Reason: byHand("paused by hand", reason), ByHand: true}, "paused: running sessions end, and nothing starts until loopd resume", nil
+	case control.Resume:
+		return loop.Resumed{}, "going on", nil
+	case control.Halt:
+		return loop.Halted{Reason: byHand("halted by hand", reason), ByHand: true}, "halted: running sessions are ended; loopd resume goes on", nil
+	case control.Finish:
+		return loop.Finished{}, "the search ends; its gate is next", nil
+	}
+	return nil, "", fmt.Errorf("nobody knows the word %q", w)
+}
+
+func byHand(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + reason
+}
+
+// look says when a candidate that waits in the spool is taken.
+func (d *Desk) look() string {
+	l := d.Live()
+	switch {
+	case l.Phase == control.Running || l.Phase == control.Waiting:
+		return "the loopd that runs takes it after the candidate under way"
+	case !l.Until.IsZero():
+		return "the loopd that runs takes it in its next window, " + l.Until.Local().Format("Mon 15:04")
+	}
+	return "the loopd that runs takes it in its next window"
+}
+
+// Alive says whether the loop that runs still answers; true where none runs.
+func (d *Desk) Alive(ctx context.Context) bool {
+	err := d.tell(ctx, nil)
+	return err == nil || errors.Is(err, errShut)
+}

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"loopd/internal/atomicfile"
+)
+
+// memoryName is the file in the state directory that keeps a daemon from opening
+// a window twice, and from forgetting that a person said pause.
+const memoryName = "serve.json"
+
+// LockName is the lock of the one loopd that runs or serves in a state directory.
+// The ledger's own lock is held only while a campaign is open.
+const LockName = "running.lock"
+
+// Memory is what a daemon knows over a restart, beside the ledger.
+type Memory struct {
+	// LastStart is the start of the window opened last.
+	LastStart time.Time `json:"last_start,omitzero"`
+	// Held is since when a person wants no window opened; zero for not.
+	Held time.Time `json:"held,omitzero"`
+	Why  string    `json:"why,omitempty"`
+}
+
+// readMemory returns what is remembered for a state directory; nothing where
+// there is no file.
+func readMemory(dir string) (Memory, error) {
+	var m Memory
+	data, err := os.ReadFile(filepath.Join(dir, memoryName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read %s: %w", filepath.Join(dir, memoryName), err)
+	}
+	return m, nil
+}
+
+func (m Memory) write(dir string) error {
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(filepath.Join(dir, memoryName), append(data, '\n'), 0o600)
+}

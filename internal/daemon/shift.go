@@ -1,0 +1,187 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"loopd/internal/campaign"
+	"loopd/internal/clock"
+	"loopd/internal/control"
+	"loopd/internal/governor"
+	"loopd/loop"
+)
+
+// Shift works on one campaign for as long as it may. All fields but Asks, Board,
+// Mains and Say are required.
+type Shift struct {
+	Campaign *campaign.Campaign
+	Governor *governor.Governor
+	Clock    clock.Clock
+	// Loop is what drives the campaign; its Drain and Asks are set here.
+	Loop loop.Loop
+	// End is when nothing more is started; zero for never.
+	End time.Time
+	// NoWait returns at a limit instead of waiting until it lifts.
+	NoWait bool
+	// Asks are a person's words.
+	Asks  <-chan loop.Ask
+	Board *Board
+	// Mains waits until the machine has power from outside, or stop closes, and
+	// says whether it has. The machine may sleep meanwhile.
+	Mains func(ctx context.Context, stop <-chan struct{}) bool
+	// Say is told what is waited for, and until when; zero for when the mains are back.
+	Say func(p loop.Paused, until time.Time)
+}
+
+// Run goes on until the campaign ends, halts, needs a person, or the shift is
+// over: then it is paused until its next window. The first two are in the state.
+func (s *Shift) Run(ctx context.Context, drain <-chan struct{}) error {
+	over, release := s.closing(drain)
+	defer release()
+	err := s.work(ctx, over)
+	if errors.Is(err, loop.ErrDrained) && s.past() {
+		return s.Campaign.Pause(ctx, loop.Paused{Reason: WindowOver})
+	}
+	return err
+}
+
+// WindowOver is the reason of the pause between two windows.
+const WindowOver = "window: the time given is over"
+
+func (s *Shift) past() bool { return !s.End.IsZero() && !s.Clock.Now().Before(s.End) }
+
+// closing is a channel that closes when drain does, or at the end of the shift.
+func (s *Shift) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
+	if s.End.IsZero() {
+		return drain, func() {}
+	}
+	end, release := s.Clock.Deadline(s.End)
+	out, done := make(chan struct{}), make(chan struct{})
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		select {
+		case <-drain:
+			close(out)
+		case <-end:
+			close(out)
+		case <-done:
+		}
+	}()
+	return out, func() { close(done); release(); <-gone }
+}
+
+func (s *Shift) work(ctx context.Context, drain <-chan struct{}) error {
+	for {
+		st := s.Campaign.Current()
+		if st.Halted != nil {
+			return nil
+		}
+		if p := st.Paused; p != nil {
+			if !p.Lifts() || s.NoWait && (p.Battery || p.Until.After(s.Clock.Now())) {
+				return nil
+			}
+			if lifted, err := s.waitOut(ctx, drain, st); err != nil || !lifted {
+				return errors.Join(err, ctx.Err())
+			}
+			s.Governor.Wake()
+		}
+		s.show(control.Running, "", s.End)
+		l := s.Loop
+		l.Drain, l.Asks = drain, s.Asks
+		if err := s.Campaign.Run(ctx, l); err != nil {
+			return err
+		}
+		if p := s.Campaign.Current().Paused; p == nil || !p.Lifts() || s.NoWait {
+			return nil
+		}
+	}
+}
+
+func (s *Shift) show(p control.Phase, why string, until time.Time) {
+	if s.Board != nil {
+		s.Board.Show(p, why, until)
+	}
+}
+
+// waitOut waits until a pause lifts by itself or by a person's word, records
+// that, and says whether it did. What a person asks meanwhile is done at once.
+func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.State) (bool, error) {
+	p := *st.Paused
+	var due time.Time
+	if !p.Battery {
+		due = governor.Due(st.ChangedAt, p.Until)
+	}
+	if s.Say != nil {
+		s.Say(p, due)
+	}
+	s.show(control.Waiting, p.Reason, due)
+	stop := make(chan struct{})
+	result := make(chan bool, 1)
+	go func() { result <- s.wait(ctx, stop, p, due) }()
+	broken := false
+	breakOff := func() {
+		if !broken {
+			broken = true
+			close(stop)
+		}
+	}
+	for {
+		select {
+		case lifted := <-result:
+			if st.Paused == nil && st.Halted == nil {
+				return true, nil // a person said resume
+			}
+			if !lifted || broken {
+				return false, nil
+			}
+			return true, s.Campaign.Wake(ctx)
+		case <-drain:
+			breakOff()
+			drain = nil
+		case a := <-s.Asks:
+			err := s.ask(ctx, a)
+			a.Done <- err
+			if err == nil && a.Payload != nil && (st.Paused == nil || st.Halted != nil || !st.Paused.Lifts()) {
+				breakOff()
+			}
+		}
+	}
+}
+
+// wait returns when the pause lifts, no later than the end of the shift, and says
+// whether it did.
+func (s *Shift) wait(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool {
+	if p.Battery && s.Mains != nil {
+		return s.Mains(ctx, stop)
+	}
+	if !s.End.IsZero() && s.End.Before(due) {
+		s.Clock.Wait(ctx, stop, s.End)
+		return false
+	}
+	return s.Clock.Wait(ctx, stop, due)
+}
+
+func (s *Shift) ask(ctx context.Context, a loop.Ask) error {
+	if a.Payload == nil {
+		return nil
+	}
+	return s.Campaign.Grant(ctx, a.Payload)
+}
+
+// Stopped says in words why a shift ended.
+func Stopped(st *loop.State) string {
+	switch {
+	case st == nil:
+		return ""
+	case st.Ended != nil:
+		return fmt.Sprintf("ended: %s", st.Ended.Outcome)
+	case st.Halted != nil:
+		return "halted: " + st.Halted.Reason
+	case st.Paused != nil:
+		return "paused: " + st.Paused.Reason
+	}
+	return "stopped"
+}
