@@ -187,11 +187,14 @@ func askAPI(ts *testscript.TestScript, _ bool, args []string) {
 		lasts, err := time.ParseDuration(args[2])
 		ts.Check(err)
 		a.used, a.lasts, a.resets = used, lasts, time.Time{}
+	case len(args) == 2 && args[0] == "hold":
+		a.held = args[1] == "on"
+		a.changed.Broadcast()
 	case len(args) == 2 && args[0] == "refuse":
 		status, err := strconv.Atoi(args[1])
 		ts.Check(err)
 		a.status = status
 	default:
-		ts.Fatalf("usage: api none | api seen N | api refuse STATUS | api used SHARE FOR")
+		ts.Fatalf("usage: api none | api seen N | api hold on|off | api refuse STATUS | api used SHARE FOR")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/internal/campaign"
+	"loopd/internal/control"
 	"loopd/report"
 )
 
@@ -93,7 +94,11 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 	if err != nil {
 		return &codedError{exitUsage, err, "loopd candidate add --help"}
 	}
-	_, err = fmt.Fprintf(e.stdout, "queued %s\n%s\nNext: loopd plan\n", name, o.aimLine(ctx, e, d))
+	when, next := "", "loopd plan"
+	if done, err := control.Dial(home.Dir).Do(ctx, control.Look, ""); err == nil {
+		when, next = done+"\n", "loopd status"
+	}
+	_, err = fmt.Fprintf(e.stdout, "queued %s\n%s%s\nNext: %s\n", name, o.aimLine(ctx, e, d), when, next)
 	return err
 }
 

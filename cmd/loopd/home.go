@@ -32,6 +32,15 @@ To see a whole campaign first, simulated:  loopd rehearse
 	}
 	s := r.states[len(r.states)-1]
 	rep := report.Build(s)
+	live, err := liveOf(context.Background(), r.home.Dir)
+	if err != nil {
+		return err
+	}
+	if live != nil && s.Ended == nil && s.Halted == nil {
+		_, err = fmt.Fprintf(e.stdout, "Campaign %s: %s\n%d of %d sessions used.\nloopd %s (process %d): %s\n\nNext: loopd status --watch\n",
+			rep.ID, rep.Headline, rep.Sessions, rep.Budget, live.Verb, live.PID, liveLine(*live))
+		return err
+	}
 	_, err = fmt.Fprintf(e.stdout, "Campaign %s: %s\n%d of %d sessions used.\n\nNext: %s\n", rep.ID, rep.Headline, rep.Sessions, rep.Budget, nextAfter(s))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"loopd/internal/power"
@@ -61,7 +62,9 @@ func runLoopd(args []string, machine power.Machine) int {
 		select {
 		case <-signals:
 			close(drain) // before it is said: nothing starts after that
-			fmt.Fprintln(os.Stderr, "loopd: stopping after the running sessions; once more to stop now")
+			if !slices.Contains(args, "--watch") {
+				fmt.Fprintln(os.Stderr, "loopd: stopping after the running sessions; once more to stop now")
+			}
 		case <-finished:
 			return
 		}

@@ -69,7 +69,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupted": interrupted, "plugin": makePlugin, "remember": remember, "same": same,
-			"json": wantJSON, "replace": replace, "drawnight": drawNight, "api": askAPI, "nothingheldout": nothingHeldOut,
+			"json": wantJSON, "replace": replace, "drawnight": drawNight, "api": askAPI, "until": until, "nothingheldout": nothingHeldOut,
 		},
 	})
 }
@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 // sessions side by side, signals and restarts. Under it the others, which compute
 // much or wait much, would take minutes to find nothing. power needs the test's
 // own program, which can be given another machine.
-var underRace = []string{"run", "interrupted", "stopped", "cell", "power"}
+var underRace = []string{"run", "interrupted", "stopped", "cell", "power", "serve"}
 
 // raced says whether the tests run under the race detector.
 func raced() bool {

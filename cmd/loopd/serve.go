@@ -85,7 +85,7 @@ func runServe(ctx context.Context, e env, o serveOptions) error {
 	switch {
 	case err != nil:
 		return err
-	case len(windows.Starts) == 0 && !o.now:
+	case len(windows.Starts) == 0:
 		return usageError(serveHint, "serve: no window is set")
 	case cfg.Sessions <= 0:
 		return usageError(serveHint, "serve: no budget: set sessions in loopd.yaml, or give --sessions")
@@ -257,15 +257,17 @@ func (n *night) idle() (string, error) {
 // lineLog turns lines for people into records of a log.
 type lineLog struct{ log *slog.Logger }
 
-// Write logs every line.
+// Write logs what is said at once as one record, however many lines it takes.
 func (l lineLog) Write(p []byte) (int, error) {
+	var said []string
 	for line := range strings.Lines(string(p)) {
-		text := strings.TrimPrefix(strings.TrimSpace(line), "loopd: ")
-		if warning, ok := strings.CutPrefix(text, "warning: "); ok {
-			l.log.Warn(warning)
-		} else if text != "" {
-			l.log.Info(text)
-		}
+		said = append(said, strings.TrimPrefix(strings.TrimSpace(line), "loopd: "))
+	}
+	text := strings.TrimSpace(strings.Join(said, " "))
+	if warning, ok := strings.CutPrefix(text, "warning: "); ok {
+		l.log.Warn(warning)
+	} else if text != "" {
+		l.log.Info(text)
 	}
 	return len(p), nil
 }

@@ -9,17 +9,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/control"
 	"loopd/loop"
 	"loopd/report"
 )
 
 func newStatus(e env) *cobra.Command {
-	var asJSON bool
+	var asJSON, watch bool
 	var state string
 	cmd := &cobra.Command{
-		Use: "status", Short: "where the campaign stands", Args: noArgs, Long: "  loopd status\n\nPrints the campaign under way or the last one, one line a candidate.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), e, state, asJSON) },
+		Use: "status", Short: "where the campaign stands", Args: noArgs,
+		Long: "  loopd status\n\nPrints the campaign under way or the last one, one line a candidate, and what the\nloopd that runs here is doing. With --watch it goes on until it is interrupted.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if watch {
+				return watchStatus(cmd.Context(), e, state, asJSON)
+			}
+			return runStatus(cmd.Context(), e, state, asJSON)
+		},
 	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "print it again whenever it changes")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	cmd.Flags().StringVar(&state, "state", "", stateFlag)
 	return cmd
@@ -38,29 +46,14 @@ type status struct {
 	Isolation  string           `json:"isolation,omitempty"` // of the sessions so far
 	Simulated  bool             `json:"simulated"`
 	Candidates []report.Summary `json:"candidates"`
-	Next       string           `json:"next"` // what to type
+	Live       *control.Live    `json:"live,omitempty"` // what the loopd that runs does
+	Next       string           `json:"next"`           // what to type
 }
 
 func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
-	r, err := openReview(ctx, e, state)
+	out, err := statusOf(ctx, e, state)
 	if err != nil {
 		return err
-	}
-	s, err := r.current()
-	if err != nil {
-		return err
-	}
-	rep := report.Build(s)
-	out := status{
-		Next:     withState(nextAfter(s), state),
-		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
-		Isolation: rep.Isolation, Simulated: rep.Simulated, Candidates: rep.Candidates,
-	}
-	if q := lastQuota(r.states); !q.IsZero() {
-		out.Quota = &q
-	}
-	if n := len(s.Rounds); n > 0 && s.Ended == nil {
-		out.Round = fmt.Sprintf("%d, %s of %s", s.Rounds[n-1].N, s.Rounds[n-1].Purpose, s.Rounds[n-1].Subject)
 	}
 	if asJSON {
 		return printJSON(e.stdout, out)
@@ -68,7 +61,56 @@ func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
 	return printStatus(e, out)
 }
 
+// statusOf is what the ledger says, and what the loopd that runs does. With one
+// that runs there need be no campaign yet.
+func statusOf(ctx context.Context, e env, state string) (status, error) {
+	r, err := openReview(ctx, e, state)
+	if err != nil {
+		return status{}, err
+	}
+	live, err := liveOf(ctx, r.home.Dir)
+	if err != nil {
+		return status{}, err
+	}
+	s, err := r.current()
+	if err != nil && live == nil {
+		return status{}, err
+	}
+	out := status{Live: live, Next: "loopd status --watch", Candidates: []report.Summary{}}
+	if s != nil {
+		out.fill(s)
+		if q := lastQuota(r.states); !q.IsZero() {
+			out.Quota = &q
+		}
+		if live == nil || s.Ended != nil || s.Halted != nil {
+			out.Next = nextAfter(s)
+		}
+	}
+	if live != nil && live.Phase == control.Held {
+		out.Next = "loopd resume"
+	}
+	out.Next = withState(out.Next, state)
+	return out, nil
+}
+
+// fill takes over what the ledger says.
+func (st *status) fill(s *loop.State) {
+	rep := report.Build(s)
+	st.Campaign, st.Headline, st.Phase, st.Sessions, st.Budget, st.LastEvent = rep.ID, rep.Headline, rep.Phase, rep.Sessions, rep.Budget, rep.ChangedAt
+	st.Isolation, st.Simulated, st.Candidates = rep.Isolation, rep.Simulated, rep.Candidates
+	if n := len(s.Rounds); n > 0 && s.Ended == nil {
+		st.Round = fmt.Sprintf("%d, %s of %s", s.Rounds[n-1].N, s.Rounds[n-1].Purpose, s.Rounds[n-1].Subject)
+	}
+}
+
 func printStatus(e env, st status) error {
+	if st.Live != nil {
+		printLive(e, *st.Live)
+	}
+	if st.Campaign == "" {
+		_, err := fmt.Fprintf(e.stdout, "No campaign yet.\n\nNext: %s\n", st.Next)
+		return err
+	}
 	fmt.Fprintf(e.stdout, "Campaign %s: %s\n", st.Campaign, st.Headline)
 	if st.Simulated {
 		fmt.Fprintln(e.stdout, "simulated: the model is a program")
