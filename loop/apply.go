@@ -70,6 +70,8 @@ func (s *State) apply(e Event) error {
 		return s.applyExtended(p)
 	case Rescored:
 		return s.applyRescored(p)
+	case Vetoed:
+		return s.applyVetoed(p)
 	case Ended:
 		s.Ended, s.Phase = &p, Done
 		s.Contest, s.open = nil, false
@@ -139,9 +141,10 @@ func (s *State) applyExtended(p Extended) error {
 }
 
 // GateOpen says whether the campaign ended at a gate whose evidence may still
-// grow. One that was scored again by other rules does not go on under its own.
+// grow. One that was scored again by other rules does not go on under its own,
+// and one that a person vetoed not at all.
 func (s *State) GateOpen() bool {
-	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && len(s.Kept) > 0 && len(s.Rescored) == 0
+	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && len(s.Kept) > 0 && len(s.Rescored) == 0 && s.Vetoed == nil
 }
 
 func (s *State) applyPlanned(p Planned) error {

@@ -84,7 +84,7 @@ func (a *Auditor) compare(p Payload) string {
 		}
 		a.Audit.Verdicts++
 		return a.derived(p)
-	case Finished, Extended:
+	case Finished, Extended, Vetoed:
 		a.Audit.ByHand++
 	case JudgeTested:
 		return a.judgeTested(p)

@@ -31,6 +31,7 @@ const (
 	KindFinished  Kind = "search.finished"
 	KindExtended  Kind = "campaign.extended"
 	KindRescored  Kind = "campaign.rescored"
+	KindVetoed    Kind = "promotion.vetoed"
 	// KindJudgeTested comes before the pilot.
 	KindJudgeTested Kind = "judge.tested"
 )
@@ -258,6 +259,8 @@ func Decode(kind Kind, data []byte) (Payload, error) {
 		return decode[Extended](kind, data)
 	case KindRescored:
 		return decode[Rescored](kind, data)
+	case KindVetoed:
+		return decode[Vetoed](kind, data)
 	case KindJudgeTested:
 		return decode[JudgeTested](kind, data)
 	}

@@ -29,6 +29,8 @@ type State struct {
 	// Rescored are the rescores a person accepted, oldest first; the last one's
 	// results are those of Trials.
 	Rescored []Rescored
+	// Vetoed is a person's word against what was promoted or kept, nil without one.
+	Vetoed *Vetoed
 	// JudgeTest is what the judge made of the gold set, nil while it is not tested.
 	JudgeTest *harness.JudgeTest
 	// AA is what the pilot said about the instrument, nil before its end and

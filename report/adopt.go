@@ -13,15 +13,15 @@ import (
 // diff; empty where nothing differs.
 func WordingDiff(before, after Texts) string { return diff(before, after) }
 
-// Confirmed says whether the gate confirmed what was kept, and no rescore took
-// that back.
+// Confirmed says whether the gate confirmed what was kept, and neither a rescore
+// nor a person took that back.
 func Confirmed(s *loop.State) bool {
-	return s.Ended != nil && s.Ended.Outcome == loop.Promoted && !s.Withdrawn(loop.SubjectGate)
+	return s.Vetoed == nil && s.Ended != nil && s.Ended.Outcome == loop.Promoted && !s.Withdrawn(loop.SubjectGate)
 }
 
 // Adoptable says whether there is a promotion to take over.
 func (c Campaign) Adoptable() bool {
-	return c.Outcome == loop.Promoted && (c.Rescored == nil || !slices.Contains(c.Rescored.Withdrawn, loop.SubjectGate))
+	return c.Vetoed == "" && c.Outcome == loop.Promoted && (c.Rescored == nil || !slices.Contains(c.Rescored.Withdrawn, loop.SubjectGate))
 }
 
 // AdoptionMessage is the message of the one commit that takes the wording of a

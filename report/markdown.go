@@ -12,7 +12,7 @@ import (
 	"loopd/loop"
 )
 
-//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl
+//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl digest.md.tmpl
 var templates embed.FS
 
 // Markdown renders the campaign report for people.
@@ -27,7 +27,7 @@ func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
 		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "targets": targetsText, "leaf": leaf, "wrap": wrap,
-		"effect": effectText, "aa": aaText, "gateCells": gateCells,
+		"because": because, "effect": effectText, "aa": aaText, "gateCells": gateCells,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
 		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
 		"judge": judgeText, "intervals": func() string { return intervalsText },
@@ -157,6 +157,14 @@ func wrap(text string) string {
 		column += n
 	}
 	return b.String()
+}
+
+// because appends a reason where there is one.
+func because(why string) string {
+	if why = strings.Join(strings.Fields(why), " "); why == "" {
+		return ""
+	}
+	return ": " + why
 }
 
 func names(list []string) string { return strings.Join(list, ", ") }

@@ -71,6 +71,7 @@ type Campaign struct {
 	Warnings   []string        `json:"warnings"`
 	Drift      []Drifted       `json:"drift,omitempty"`
 	Rescored   *Rescored       `json:"rescored,omitempty"` // nil unless a rescore was accepted
+	Vetoed     string          `json:"vetoed,omitempty"`   // why a person does not want it
 	// Judge is nil where no scenario asks one.
 	Judge *Judged `json:"judge,omitempty"`
 	// Isolation is what the sessions ran within, none where they were not shut
@@ -165,6 +166,9 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 	if s.Ended != nil {
 		c.Outcome, c.Why, c.GateE = s.Ended.Outcome, s.Ended.Why, s.Ended.EValue
 	}
+	if s.Vetoed != nil {
+		c.Vetoed = s.Vetoed.Reason
+	}
 	if s.Halted != nil {
 		for _, d := range s.Halted.Deltas {
 			c.Drift = append(c.Drift, Drifted{Path: d.Path, Kind: string(d.Kind), Old: d.Old, New: d.New})
@@ -198,40 +202,6 @@ func rationale(p *loop.Progress) string {
 		}
 	}
 	return p.Candidate.Rationale
-}
-
-// headline is the one sentence on top, the verdict first.
-func headline(s *loop.State) string {
-	switch {
-	case s.Halted != nil:
-		return "halted: " + s.Halted.Reason
-	case s.Ended != nil:
-		return endHeadline(s)
-	case s.Paused != nil:
-		return "paused: " + s.Paused.Reason
-	default:
-		return fmt.Sprintf("under way: %s, %d of %d sessions used", s.Phase, s.Sessions(), s.Budget())
-	}
-}
-
-func endHeadline(s *loop.State) string {
-	switch s.Ended.Outcome {
-	case loop.Promoted:
-		if s.Withdrawn(loop.SubjectGate) {
-			return fmt.Sprintf("withdrawn: %s was promoted with E = %s at the gate, which does not hold by the rules it was scored again by", names(s.Kept), number(*s.Ended.EValue))
-		}
-		return fmt.Sprintf("promoted: %s, E = %s at the gate", names(s.Kept), number(*s.Ended.EValue))
-	case loop.Unconfirmed:
-		e := 1.0
-		if s.Ended.EValue != nil {
-			e = *s.Ended.EValue
-		}
-		return fmt.Sprintf("unconfirmed: %s kept, the gate reached E = %s of %s", names(s.Kept), number(e), number(s.Started.Settings.PromoteAt))
-	case loop.NothingMeasured:
-		return "nothing measured: " + s.Ended.Why
-	default:
-		return "no change: " + s.Ended.Why
-	}
 }
 
 func costOf(s *loop.State, trials []loop.Run) Cost {

@@ -20,6 +20,7 @@ type adoptOptions struct {
 	campaign    string
 	branch      string
 	unconfirmed bool
+	veto        string // why it is not wanted
 	state       string
 	json        bool
 }
@@ -35,10 +36,14 @@ Prints what changed from start to champion and the git commands that bring it
 into your branch; it changes nothing. With --branch it writes one new branch with
 one commit on the start, and nothing else: your files, index, HEAD and settings
 stay as they are, and a branch that exists is refused. What the gate did not
-confirm wants --unconfirmed. Exits 3 when there is nothing to adopt.`,
+confirm wants --unconfirmed. With --veto the record says that you do not want it;
+no later night counts it as promoted. Exits 3 when there is nothing to adopt.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.campaign = args[0]
+			}
+			if cmd.Flags().Changed("veto") {
+				return runVeto(cmd.Context(), e, o)
 			}
 			return runAdopt(cmd.Context(), e, o)
 		},
@@ -46,6 +51,7 @@ confirm wants --unconfirmed. Exits 3 when there is nothing to adopt.`,
 	f := cmd.Flags()
 	f.StringVar(&o.branch, "branch", "", "write this new branch with one commit")
 	f.BoolVar(&o.unconfirmed, "unconfirmed", false, "adopt what was kept although the gate did not confirm it")
+	f.StringVar(&o.veto, "veto", "", "record why what was promoted is not wanted")
 	f.StringVar(&o.state, "state", "", stateFlag)
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	return cmd
@@ -165,6 +171,8 @@ func adoptable(s *loop.State, o adoptOptions) error {
 	}
 	i := slices.IndexFunc(s.Kept, s.Withdrawn)
 	switch {
+	case s.Vetoed != nil:
+		return refuse("loopd report", "it was vetoed: %s", s.Vetoed.Reason)
 	case s.Withdrawn(loop.SubjectGate):
 		return refuse("loopd report", "the promotion was withdrawn by a rescore: %s", s.Rescored[len(s.Rescored)-1].Reason)
 	case s.Ended.Outcome == loop.Promoted:

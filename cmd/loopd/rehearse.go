@@ -36,6 +36,9 @@ type rehearseOptions struct {
 	resume     string
 	json       bool
 	printPlan  bool
+	daemon     bool
+	hours      int
+	inProcess  bool // the night's own process
 }
 
 const rehearseHelp = `  loopd rehearse --seed 1
@@ -65,6 +68,10 @@ func newRehearse(e env) *cobra.Command {
 	f.StringVar(&o.suite, "suite", campaign.BundledSuite, "the bundled suite to rehearse")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
 	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
+	f.BoolVar(&o.daemon, "daemon", false, "rehearse a night as \"loopd serve\" runs it: windows, a busy service,\na limit, a hang, a crash, a day on which the clocks are moved")
+	f.IntVar(&o.hours, "hours", 8, "how long a window of --daemon lasts")
+	f.BoolVar(&o.inProcess, "in-process", false, "")
+	_ = f.MarkHidden("in-process") // the flag is there
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	f.BoolVar(&o.printPlan, "print-plan", false, "print what is planted, and run nothing")
 	return cmd
@@ -79,6 +86,12 @@ func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 	}
 	if o.printPlan {
 		return printPlan(e, o)
+	}
+	switch {
+	case o.inProcess:
+		return nightInProcess(ctx, e, o)
+	case o.daemon:
+		return rehearseNight(ctx, e, o)
 	}
 	if o.seeds == "" {
 		return rehearseOnce(ctx, e, o)
@@ -176,30 +189,42 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
-	dir = e.path(dir) // walls are built of absolute paths
-	if !keep {
+	if o.dir = e.path(dir); !keep { // walls are built of absolute paths
 		defer os.RemoveAll(dir)
 	}
+	options, err := o.options(ctx, e)
+	if err != nil {
+		return rehearsal.Result{}, err
+	}
+	bar := newProgress(e.stderr, options.Sessions)
+	defer bar.close()
+	options.Observe = bar.observe
+	return rehearsal.Run(ctx, options)
+}
+
+// options are those of a rehearsal in the directory given.
+func (o rehearseOptions) options(ctx context.Context, e env) (rehearsal.Options, error) {
 	setup := rehearsal.Setup{
 		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
 		Profile: loop.Profile(o.profile), Suite: o.suite,
 	}
+	dir := o.dir
 	if o.resume != "" {
+		dir = e.path(o.resume)
+		var err error
 		if setup, err = rehearsal.Read(dir); err != nil {
-			return rehearsal.Result{}, &codedError{exitUsage, err, "loopd rehearse --dir " + dir}
+			return rehearsal.Options{}, &codedError{exitUsage, err, "loopd rehearse --dir " + dir}
 		}
 	}
 	binary, err := o.binary(ctx, e, setup)
 	if err != nil {
-		return rehearsal.Result{}, err
+		return rehearsal.Options{}, err
 	}
 	ground := groundOrOpen(ctx, e, "")
-	bar := newProgress(e.stderr, setup.Sessions)
-	defer bar.close()
-	return rehearsal.Run(ctx, rehearsal.Options{
+	return rehearsal.Options{
 		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, Walls: ground.walls, UID: ground.uid, GID: ground.uid, Parallel: o.parallel,
-		Log: logger(e), Observe: bar.observe, Drain: e.drain,
-	})
+		Log: logger(e), Drain: e.drain,
+	}, nil
 }
 
 // kept is the directory that is still there afterwards, if any.

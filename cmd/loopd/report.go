@@ -14,11 +14,11 @@ import (
 )
 
 func newReport(e env) *cobra.Command {
-	var asJSON, judged bool
+	var asJSON, judged, digest bool
 	var state, labels string
 	cmd := &cobra.Command{
 		Use: "report [candidate]", Short: "what came of a campaign or of one candidate",
-		Long: "  loopd report\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
+		Long: "  loopd report\n  loopd report --digest\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
 		Args: atMostOne("candidate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
@@ -33,12 +33,18 @@ func newReport(e env) *cobra.Command {
 			case judged:
 				return runSheet(cmd.Context(), e, state, name)
 			}
+			if digest && name != "" {
+				return usageError("loopd report --digest", "report: --digest is of the campaign, and goes with no argument")
+			} else if digest {
+				return runDigest(cmd.Context(), e, state, asJSON)
+			}
 			name = cmp.Or(name, campaignReport)
 			return runReport(cmd.Context(), e, state, name, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	cmd.Flags().BoolVar(&digest, "digest", false, "print what to read in the morning")
 	cmd.Flags().BoolVar(&judged, "judged", false, "write the judged messages for a person to label")
 	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this file and print how often they agree")
 	return cmd

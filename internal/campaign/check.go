@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -89,4 +90,30 @@ func EndUnderWay(ctx context.Context, h Home, why string, now func() time.Time, 
 		err = c.end(ctx, why)
 	}
 	return errors.Join(err, l.Close())
+}
+
+// Veto records a person's word against what the last campaign promoted or kept.
+// Its reports follow when it is next opened.
+func Veto(ctx context.Context, h Home, reason string, now func() time.Time) error {
+	l, err := ledger.Open(h.Dir)
+	if err != nil {
+		return err
+	}
+	c := &Campaign{Options: Options{Home: h, Now: now}, ledger: l}
+	c.states, err = Replay(ctx, l)
+	if err == nil {
+		err = c.veto(ctx, reason)
+	}
+	return errors.Join(err, l.Close())
+}
+
+func (c *Campaign) veto(ctx context.Context, reason string) error {
+	s := c.Current()
+	switch {
+	case s == nil || s.Ended == nil || len(s.Kept) == 0:
+		return errors.New("no campaign that is over has kept anything")
+	case s.Vetoed != nil:
+		return fmt.Errorf("campaign %s is vetoed already: %s", s.Started.Campaign, s.Vetoed.Reason)
+	}
+	return c.record(ctx, loop.Vetoed{Reason: reason})
 }

@@ -93,6 +93,9 @@ func (c *Campaign) addReports(files map[string][]byte, s *loop.State) error {
 	if err := c.addCampaign(files, s); err != nil {
 		return err
 	}
+	if err := c.addDigest(files, s); err != nil {
+		return err
+	}
 	for _, p := range s.Progress {
 		one, err := c.candidateReport(s, p)
 		if err != nil {
@@ -104,6 +107,22 @@ func (c *Campaign) addReports(files map[string][]byte, s *loop.State) error {
 		}
 	}
 	return nil
+}
+
+// addDigest renders what is read in the morning.
+func (c *Campaign) addDigest(files map[string][]byte, s *loop.State) error {
+	start, err := c.Wordings.Texts(s.Started.Start)
+	if err != nil {
+		return err
+	}
+	champion, err := c.Wordings.Texts(s.Champion)
+	if err != nil {
+		return err
+	}
+	d := report.BuildDigest(s, start, champion, c.states[:slices.Index(c.states, s)]...)
+	dir := c.Home.Report(s.Started.Campaign)
+	files[filepath.Join(dir, "digest.md")] = d.Markdown()
+	return addJSON(files, filepath.Join(dir, "digest.json"), d)
 }
 
 func (c *Campaign) candidateReport(s *loop.State, p *loop.Progress) (report.Candidate, error) {

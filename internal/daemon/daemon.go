@@ -53,6 +53,9 @@ func New(o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.Open {
+		m.LastStart, m.Open = m.LastStart.Add(-time.Nanosecond), false
+	}
 	return &Daemon{Desk: NewDesk(o.Board), o: o, poke: make(chan struct{}, 1), mem: m}, nil
 }
 
@@ -127,7 +130,7 @@ const busyAgain = time.Minute
 // window remembers that it is opened, and works in it. What goes wrong ends the
 // window and not the daemon: the next one may find it mended.
 func (d *Daemon) window(ctx context.Context, w control.Window) error {
-	if err := d.remember(func(m *Memory) { m.LastStart = w.Start }); err != nil {
+	if err := d.remember(func(m *Memory) { m.LastStart, m.Open = w.Start, true }); err != nil {
 		return err
 	}
 	d.o.Board.InWindow(&w)
@@ -138,7 +141,10 @@ func (d *Daemon) window(ctx context.Context, w control.Window) error {
 		locked, busy := errors.AsType[*ledger.LockedError](err)
 		if !busy || d.stopping(ctx) || !w.End.After(d.o.Clock.Now().Add(busyAgain)) {
 			d.concluded(why, err)
-			return nil
+			if d.stopping(ctx) {
+				return nil
+			}
+			return d.remember(func(m *Memory) { m.Open = false })
 		}
 		d.o.Board.Show(control.Waiting, locked.Error(), d.o.Clock.Now().Add(busyAgain))
 		d.wait(ctx, d.o.Clock.Now().Add(busyAgain))

@@ -115,6 +115,26 @@ func TestWindowsOpenOnce(t *testing.T) {
 	})
 }
 
+// TestAWindowIsGoneOnWith: one that a signal cut short is opened again by the next
+// loopd, while it lasts.
+func TestAWindowIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{dir: t.TempDir(), work: func(ctx context.Context, _ control.Window, drain <-chan struct{}, _ <-chan loop.Ask) (string, error) {
+			<-drain
+			return "drained", nil
+		}}
+		h.run(t, time.Hour) // 00:00 to 01:00, in the window of the 31st
+		<-time.After(time.Hour)
+		h.run(t, time.Hour)
+		<-time.After(5 * time.Hour)
+		h.run(t, time.Hour) // it is over by now
+		if got := h.nights(); !slices.Equal(got, []int{31, 31}) {
+			t.Errorf("windows of %v, want that of the 31st twice", got)
+		}
+	})
+}
+
 // TestAWindowThatFails: a panic, an error and a state directory in use each end
 // no daemon; the last is tried again within the window.
 func TestAWindowThatFails(t *testing.T) {

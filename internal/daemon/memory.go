@@ -24,6 +24,9 @@ const LockName = "running.lock"
 type Memory struct {
 	// LastStart is the start of the window opened last.
 	LastStart time.Time `json:"last_start,omitzero"`
+	// Open: that window was not worked to its end, because loopd was killed or
+	// told to stop. It is opened again while it lasts.
+	Open bool `json:"open,omitempty"`
 	// Held is since when a person wants no window opened; zero for not.
 	Held time.Time `json:"held,omitzero"`
 	Why  string    `json:"why,omitempty"`

@@ -23,6 +23,7 @@ type rig struct {
 	model    *simmodel.Server
 	faults   map[place]fault
 	drifted  atomic.Bool
+	night    *night // nil where the campaign runs in one go
 }
 
 var _ trial.Rig = (*rig)(nil)
@@ -62,6 +63,12 @@ func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
 	s := simmodel.Session{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: r.faultOf(spec).model}
 	if r.drifted.Load() {
 		s.Drift = modelDrift
+	}
+	if r.night != nil {
+		s.Now = r.night.clock.Now
+		if f := r.night.befalls(); f != simmodel.FaultNone {
+			s.Fault = f
+		}
 	}
 	if err := r.model.Register(key, s); err != nil {
 		return nil, err

@@ -224,20 +224,25 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	c, err := campaign.Open(ctx, campaign.Options{
-		Home: home(o.Dir), Plugin: o.userDir(), Sealed: sealed, AgentName: string(o.Agent) + " " + o.Binary.Version,
-		AgentSHA: o.Binary.SHA256, Credential: "simulated", Judge: judgeName, Simulated: true,
-		Confines: map[string]string{"isolation": o.Walls.String()}, Now: time.Now, Log: o.Log,
-	})
-	if err != nil {
+	r := &run{Options: o, sealed: sealed}
+	if err := r.open(ctx); err != nil {
 		return Result{}, err
 	}
-	defer c.Close()
-	r := &run{Options: o, campaign: c, sealed: sealed}
+	defer r.campaign.Close()
 	if err := r.campaignOver(ctx); err != nil && !errors.Is(err, loop.ErrDrained) {
 		return Result{}, err
 	}
 	return r.result(time.Since(began))
+}
+
+// open opens the campaign.
+func (r *run) open(ctx context.Context) (err error) {
+	r.campaign, err = campaign.Open(ctx, campaign.Options{
+		Home: home(r.Dir), Plugin: r.userDir(), Sealed: r.sealed, AgentName: string(r.Agent) + " " + r.Binary.Version,
+		AgentSHA: r.Binary.SHA256, Credential: "simulated", Judge: judgeName, Simulated: true,
+		Confines: map[string]string{"isolation": r.Walls.String()}, Now: r.now, Log: r.Log,
+	})
+	return err
 }
 
 func openSuite(ctx context.Context, dir, suite string) (campaign.Sealed, error) {
@@ -256,6 +261,15 @@ type run struct {
 	rig      *rig
 	verdicts int // at the moment of the planted drift
 	drifted  bool
+	night    *night // nil where the campaign runs in one go
+}
+
+// now is the time the campaign goes by.
+func (r *run) now() time.Time {
+	if r.night != nil {
+		return r.night.clock.Now()
+	}
+	return time.Now()
 }
 
 func (r *run) campaignOver(ctx context.Context) error {
@@ -319,19 +333,23 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	}
 	r.rig = &rig{
 		seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
-		faults: r.plan.faults,
+		faults: r.plan.faults, night: r.night,
 	}
 	r.driftModel(r.campaign.Current())
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
 		Store: r.campaign.Home.Trials(), Judge: r.judge(), Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
-		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: time.Now,
+		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: r.now,
 		Rig: r.rig,
 	})
 	if err != nil {
 		return err
 	}
-	return r.campaign.Run(ctx, loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe})
+	l := loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe}
+	if r.night != nil {
+		return r.night.shift(ctx, r, l, gate)
+	}
+	return r.campaign.Run(ctx, l)
 }
 
 func (r *run) judge() judge {
