@@ -98,7 +98,7 @@ func nightOf(s *loop.State) Night {
 		last = max(last, t.Window)
 	}
 	own := slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Window != last })
-	if len(own) > 0 {
+	if len(own) > 0 && !own[0].Started.IsZero() {
 		n.Since = own[0].Started
 	}
 	n.Sessions, n.Cost = len(own), costOf(s, own)
@@ -143,7 +143,7 @@ func stuck(cell string, r Rate, attempts int, invalid map[harness.Class]int) Stu
 	case r.N == 0:
 		s.Hold, s.Why = HoldExposure, fmt.Sprintf("%d attempts and none was valid: %s", attempts, classesText(invalid))
 	case r.N < stuckReps || half > wideHalf && r.K > 0 && r.K < r.N:
-		s.Hold, s.Why = HoldPower, fmt.Sprintf("%s say no more than %.2f to %.2f", plural(r.N), r.CI.Low, r.CI.High)
+		s.Hold, s.Why = HoldPower, fmt.Sprintf("too few: every rate from %.2f to %.2f fits", r.CI.Low, r.CI.High)
 	case r.K == 0:
 		s.Hold, s.Why = HoldFloor, fmt.Sprintf("none of %d passes; the true rate may still be %.2f", r.N, r.CI.High)
 	case r.K == r.N:
@@ -165,11 +165,11 @@ func classesText(counts map[harness.Class]int) string {
 // toTry lists what would most likely bring the campaign on, from what it has
 // measured.
 func (d Digest) toTry(s *loop.State) []string {
+	if s.Halted != nil && s.Ended == nil {
+		return []string{"It is halted: what halted it comes first."}
+	}
 	var out []string
-	switch {
-	case s.Halted != nil && s.Ended == nil:
-		out = append(out, "It is halted: what halted it comes first.")
-	case s.GateOpen():
+	if s.GateOpen() {
 		out = append(out, fmt.Sprintf("The gate is open at E = %s of %s: `loopd run --sessions N` goes on with it, and its evidence counts.", evidence(s.Ended.EValue), number(s.Started.Settings.PromoteAt)))
 	}
 	if c := mostEvidence(d.Undecided); c != nil && s.Ended != nil {

@@ -49,6 +49,8 @@ func TestGoldens(t *testing.T) {
 	golden(t, "kept.md", kept.Markdown())
 	refused, _ := BuildCandidate(s, "c002", nil, nil)
 	golden(t, "refused.md", refused.Markdown())
+	golden(t, "digest.md", BuildDigest(s, before, after).Markdown())
+	golden(t, "digest-halted.md", BuildDigest(haltedStory(t), nil, nil).Markdown())
 	data, err := json.MarshalIndent(Build(s), "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +110,7 @@ func TestNeutral(t *testing.T) {
 func TestNoBarePercentage(t *testing.T) {
 	s := fullStory(t)
 	c, _ := BuildCandidate(s, "c001", nil, nil)
-	for _, text := range [][]byte{Build(s).Markdown(), c.Markdown()} {
+	for _, text := range [][]byte{Build(s).Markdown(), c.Markdown(), BuildDigest(s, nil, nil).Markdown()} {
 		if bytes.Contains(text, []byte("%")) && !bytes.Contains(text, []byte("95 %")) {
 			t.Errorf("a bare percentage: %s", text)
 		}

@@ -19,6 +19,11 @@ type Clock interface {
 	// Wait returns at that time, when stop is closed or has a value, or when ctx
 	// ends, and says whether it was the time.
 	Wait(ctx context.Context, stop <-chan struct{}, at time.Time) bool
+}
+
+// Alarm is a clock that also says when a time has come.
+type Alarm interface {
+	Clock
 	// Deadline returns a channel that closes at that time, and what releases it.
 	Deadline(at time.Time) (<-chan struct{}, func())
 }
@@ -29,7 +34,7 @@ const longestTimer = time.Minute
 // Wall is the clock on the wall.
 type Wall struct{}
 
-var _ Clock = Wall{}
+var _ Alarm = Wall{}
 
 // Now is the time on the wall.
 func (Wall) Now() time.Time { return time.Now().Round(0) }
@@ -81,7 +86,7 @@ type deadline struct {
 	out chan struct{}
 }
 
-var _ Clock = (*Moved)(nil)
+var _ Alarm = (*Moved)(nil)
 
 // NewMoved starts a clock at that time. Observe, which may be nil, is told of
 // every move.

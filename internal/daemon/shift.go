@@ -18,7 +18,7 @@ import (
 type Shift struct {
 	Campaign *campaign.Campaign
 	Governor *governor.Governor
-	Clock    clock.Clock
+	Clock    clock.Alarm
 	// Loop is what drives the campaign; its Drain and Asks are set here.
 	Loop loop.Loop
 	// End is when nothing more is started; zero for never.

@@ -11,11 +11,61 @@ import (
 	"time"
 
 	"loopd/candidates"
+	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/sandbox"
 	"loopd/loop"
 	"loopd/report"
 )
+
+// Result is what came of a rehearsal, planned against actual.
+type Result struct {
+	Simulated bool         `json:"simulated"`
+	Seed      uint64       `json:"seed"`
+	Agent     AgentKind    `json:"agent"`
+	Dir       string       `json:"dir,omitempty"`
+	Outcome   loop.Outcome `json:"outcome,omitempty"`
+	GateE     *float64     `json:"gate_e"`
+	Profile   loop.Profile `json:"profile"`
+	// TrueGain is how much the champion's true mean pass rate is above the
+	// start's, and Collapsed the cells whose true rate fell by more than .40: the
+	// simulation knows both.
+	TrueGain       float64        `json:"true_gain"`
+	Collapsed      []string       `json:"collapsed"`
+	Kept           []string       `json:"kept"`
+	Sessions       int            `json:"sessions"`
+	Valid          int            `json:"valid"`
+	ExpectNote     int            `json:"expect_note"` // valid sessions whose project should get the note
+	VerifiedNotes  int            `json:"verified_notes"`
+	Exposed        int            `json:"exposed"`
+	Isolated       int            `json:"isolated"` // sessions within walls
+	Invalid        map[string]int `json:"invalid"`
+	Candidates     []Compared     `json:"candidates"`
+	Faults         []ShownFault   `json:"faults"` // those whose session was run
+	Mismatches     int            `json:"mismatches"`
+	Orphans        int            `json:"orphans"`
+	UserUntouched  bool           `json:"user_repo_untouched"`
+	WallSeconds    float64        `json:"wall_s"`
+	ResidentMB     float64        `json:"resident_mb"` // loopd's own, at most
+	SessionSeconds float64        `json:"session_s"`   // mean wall time of a session
+	HaltedBy       string         `json:"halted_by,omitempty"`
+	// Drift lists the sealed paths that changed, with both digests, and
+	// VerdictsAfterDrift how many verdicts were reached after that: 0.
+	Drift              []frozen.Delta `json:"drift,omitempty"`
+	VerdictsAfterDrift *int           `json:"verdicts_after_drift,omitempty"`
+}
+
+// Compared is one candidate, planned against actual.
+type Compared struct {
+	ID       string         `json:"id"`
+	Planted  Kind           `json:"planted"`
+	Expected []loop.Verdict `json:"expected"`
+	Verdict  loop.Verdict   `json:"verdict"`
+	Reason   loop.Reason    `json:"reason"`
+	Sessions int            `json:"sessions"`
+	EValue   *float64       `json:"e_value"`
+	Right    bool           `json:"right"`
+}
 
 func candidateOf(p Planted) candidates.Candidate {
 	return candidates.Candidate{
