@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -205,6 +206,7 @@ func (s *server) work(ctx context.Context, w control.Window, drain <-chan struct
 	if err != nil {
 		return "", err
 	}
+	defer debug.FreeOSMemory() // a loopd that waits takes little
 	defer n.close()
 	st := n.campaign.Current()
 	switch {
