@@ -54,6 +54,7 @@ github.com/go-git/go-git/v5        internal/gitrepo
 github.com/go-git/go-billy/v5      internal/gitrepo
 gonum.org/v1/gonum                 stats stats/rival stats/sim
 gonum.org/v1/plot                  internal/web
+github.com/prometheus/client_golang internal/web
 github.com/spf13/viper             internal/config
 github.com/go-viper/mapstructure   internal/config
 modernc.org/sqlite                 internal/ledger

@@ -36,10 +36,13 @@ type Candidate struct {
 	Cost        Cost                 `json:"cost"`
 	Invalid     []Invalid            `json:"invalid"`
 	// Simplify: it was kept for not being worse, and Tokens says what it saves.
-	Simplify bool             `json:"simplify,omitempty"`
-	Tokens   *Tokens          `json:"tokens,omitempty"`
-	Path     []loop.PathPoint `json:"path"`
-	Diff     string           `json:"diff,omitempty"` // unified, of the Surface
+	Simplify bool    `json:"simplify,omitempty"`
+	Tokens   *Tokens `json:"tokens,omitempty"`
+	// Effect is the difference over the cells it was weighed on. What was kept was
+	// chosen by it, so it is biased upward; nil while a cell lacks a rep.
+	Effect *Effect          `json:"effect,omitempty"`
+	Path   []loop.PathPoint `json:"path"`
+	Diff   string           `json:"diff,omitempty"` // unified, of the Surface
 }
 
 // Tokens is the mean of all tokens of a valid session under the two wordings, in
@@ -106,7 +109,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	}
 	if p.Contest != nil {
 		c.Cells, c.Guards = contestCells(s, p.Contest)
-		c.Path = p.Contest.Path
+		c.Path, c.Effect = p.Contest.Path, weighedEffect(c.Cells)
 		seen, arms := until(s.Trials, id), contestArms(s, p.Contest)
 		c.Funnel, c.Guarded = funnelsOf(s, seen, arms), guardedOf(s, seen, arms)
 		c.Contrasts = contrastsOf(s, seen, arms[1])
@@ -135,6 +138,18 @@ func contestCells(s *loop.State, c *loop.Contest) (cells, guards []Cell) {
 		})
 	}
 	return cells, guards
+}
+
+// weighedEffect is the difference over the cells that count for a candidate.
+func weighedEffect(cells []Cell) *Effect {
+	pairs, weights := make([]stats.Pair, len(cells)), make([]float64, len(cells))
+	for i, c := range cells {
+		pairs[i] = stats.Pair{A: c.Candidate.count(), B: c.Champion.count()}
+		if c.Target {
+			weights[i] = 1
+		}
+	}
+	return effect(pairs, weights)
 }
 
 // diff renders the wording change of all files as one unified diff.

@@ -15,10 +15,12 @@ import (
 
 func newReport(e env) *cobra.Command {
 	var asJSON, judged, digest bool
-	var state, labels string
+	var state, labels, html string
+	var pages, reveal bool
+	var port int
 	cmd := &cobra.Command{
 		Use: "report [candidate]", Short: "what came of a campaign or of one candidate",
-		Long: "  loopd report\n  loopd report --digest\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
+		Long: "  loopd report\n  loopd report --digest\n  loopd report --open\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
 		Args: atMostOne("candidate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
@@ -33,6 +35,14 @@ func newReport(e env) *cobra.Command {
 			case judged:
 				return runSheet(cmd.Context(), e, state, name)
 			}
+			switch {
+			case (pages || html != "") && name != "":
+				return usageError("loopd report --open", "report: --open and --html are of the campaign, and go with no argument")
+			case html != "":
+				return writePage(cmd.Context(), e, state, html, reveal)
+			case pages:
+				return openPages(cmd.Context(), e, state, port, reveal)
+			}
 			if digest && name != "" {
 				return usageError("loopd report --digest", "report: --digest is of the campaign, and goes with no argument")
 			} else if digest {
@@ -44,6 +54,10 @@ func newReport(e env) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	cmd.Flags().BoolVar(&pages, "open", false, "serve the pages on this machine until it is interrupted")
+	cmd.Flags().IntVar(&port, "port", 0, "port of --open; 0 for any")
+	cmd.Flags().StringVar(&html, "html", "", "write the campaign as one page into this file")
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "show task text on the pages")
 	cmd.Flags().BoolVar(&digest, "digest", false, "print what to read in the morning")
 	cmd.Flags().BoolVar(&judged, "judged", false, "write the judged messages for a person to label")
 	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this file and print how often they agree")

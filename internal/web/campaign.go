@@ -1,0 +1,236 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"loopd/internal/control"
+	"loopd/loop"
+	"loopd/report"
+)
+
+// campaignData is the page of a campaign.
+type campaignData struct {
+	Report   report.Campaign
+	Digest   report.Digest
+	Others   []string // names of the campaigns, newest first
+	Now      nowData
+	Used     int // share of the budget in percent
+	Forest   figure
+	Timeline figure
+	Windows  figure
+	Invalid  figure
+	Adopt    bool
+}
+
+// nowData is what is going on, which the page keeps up to date by itself.
+type nowData struct {
+	Live  *control.Live
+	Since time.Time // of the last event, where nothing runs
+	Head  string
+	Phase loop.Phase
+	Used  int
+	Of    int
+	Round string
+	Age   func(time.Time) string
+}
+
+func (s *Server) campaignPage(ctx context.Context, v view, r *http.Request) (string, any, error) {
+	name := r.PathValue("campaign")
+	at, ok := v.campaign(name)
+	if !ok && name != "" {
+		return "", nil, missing("campaign " + name)
+	}
+	if !ok {
+		return "No campaign yet", campaignData{Now: s.nowOf(ctx, nil)}, nil
+	}
+	return "Campaign " + v.report(at).ID, s.campaignOf(ctx, v, at), nil
+}
+
+func (s *Server) campaignOf(ctx context.Context, v view, at int) campaignData {
+	st, rep := v.state(at), v.report(at)
+	d := campaignData{
+		Report: rep, Digest: report.BuildDigest(st, nil, nil), Now: s.nowOf(ctx, st), Adopt: report.Confirmed(st),
+		Timeline: timeline(st, rep), Windows: windows(st), Invalid: invalid(rep),
+	}
+	if rep.Budget > 0 {
+		d.Used = min(100*rep.Sessions/rep.Budget, 100)
+	}
+	for i := range v.s.states {
+		d.Others = append(d.Others, v.state(len(v.s.states)-1-i).Started.Campaign)
+	}
+	var rows []interval
+	for _, p := range st.Progress {
+		rows = append(rows, intervalOf(st, p))
+	}
+	d.Forest = forest("forest", "Candidates against the champion of their time", "Difference of the mean pass rate over the cells each was weighed on, with its 95 % interval. What was kept was chosen by it and is biased upward.", rows)
+	return d
+}
+
+// nowOf is what is going on around a campaign.
+func (s *Server) nowOf(ctx context.Context, st *loop.State) nowData {
+	n := nowData{Live: s.liveNow(ctx), Age: s.age}
+	if st == nil {
+		return n
+	}
+	n.Since, n.Phase, n.Used, n.Of, n.Head = st.ChangedAt, st.Phase, st.Sessions(), st.Budget(), report.Build(st).Headline
+	if k := len(st.Rounds); k > 0 && st.Ended == nil {
+		n.Round = fmt.Sprintf("round %d, %s of %s", st.Rounds[k-1].N, st.Rounds[k-1].Purpose, st.Rounds[k-1].Subject)
+	}
+	return n
+}
+
+// age is how long ago something was.
+func (s *Server) age(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	d := s.o.Now().Sub(t)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s ago", max(d.Seconds(), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min ago", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f h ago", d.Hours())
+	}
+	return fmt.Sprintf("%.0f days ago", d.Hours()/24)
+}
+
+func candidatePath(campaign, id string) string {
+	return "/campaign/" + campaign + "/candidate/" + id
+}
+
+// intervalOf is one row of the forest plot.
+func intervalOf(st *loop.State, p *loop.Progress) interval {
+	out := interval{Name: p.Candidate.ID, Href: candidatePath(st.Started.Campaign, p.Candidate.ID), Class: classOf(p.Decided), State: stateOf(p.Decided)}
+	c, ok := report.BuildCandidate(st, p.Candidate.ID, nil, nil)
+	if ok && c.Effect != nil {
+		out.Value, out.Low, out.High, out.Known = c.Effect.Difference, c.Effect.CI.Low, c.Effect.CI.High, true
+	}
+	return out
+}
+
+func classOf(d *loop.Decided) string {
+	switch {
+	case d == nil:
+		return "open"
+	case d.Verdict == loop.Keep:
+		return "kept"
+	case d.Verdict == loop.Reject || d.Verdict == loop.Broken:
+		return "rejected"
+	}
+	return "undecided"
+}
+
+func stateOf(d *loop.Decided) string {
+	switch {
+	case d == nil:
+		return "no verdict yet"
+	case d.Reason != "":
+		return fmt.Sprintf("%s (%s)", d.Verdict, d.Reason)
+	}
+	return string(d.Verdict)
+}
+
+// timeline is the mean pass rate of every candidate in the order they were tried,
+// the kept ones marked.
+func timeline(st *loop.State, rep report.Campaign) figure {
+	f := figure{ID: "timeline", Title: "Mean pass rate, candidate by candidate", About: "Squares were kept and became the champion; crosses were rejected; rings are undecided.", Head: []string{"candidate", "verdict", "mean pass rate", "sessions"}}
+	var points []xy
+	for i, p := range st.Progress {
+		c, ok := report.BuildCandidate(st, p.Candidate.ID, nil, nil)
+		mean, some := meanOf(c.Cells)
+		if !ok || !some {
+			continue
+		}
+		points = append(points, xy{X: float64(i + 1), Y: mean, Name: fmt.Sprintf("%s: %.3f, %s", c.ID, mean, stateOf(p.Decided)), Class: classOf(p.Decided), Href: candidatePath(rep.ID, c.ID)})
+		f.Rows = append(f.Rows, []string{c.ID, stateOf(p.Decided), fmt.Sprintf("%.3f", mean), fmt.Sprint(c.Sessions)})
+	}
+	return series(f, points, "%.0f", "%.2f", nil)
+}
+
+// meanOf is the candidate's mean over the cells it has reps in.
+func meanOf(cells []report.Cell) (float64, bool) {
+	sum, n := 0.0, 0
+	for _, c := range cells {
+		if c.Candidate.N > 0 {
+			sum += float64(c.Candidate.K) / float64(c.Candidate.N)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return sum / float64(n), true
+}
+
+// windows is what every window cost.
+func windows(st *loop.State) figure {
+	f := figure{ID: "windows", Title: "Cost by window", About: "Sessions of each window, with their list price. What reported no cost is not counted as none.", Head: []string{"window", "sessions and list price"}}
+	type sum struct {
+		sessions, unreported int
+		usd                  float64
+	}
+	var sums []sum
+	for _, t := range st.Trials {
+		for len(sums) < t.Window {
+			sums = append(sums, sum{})
+		}
+		w := &sums[t.Window-1]
+		w.sessions++
+		if t.CostUSD == nil {
+			w.unreported++
+		} else {
+			w.usd += *t.CostUSD
+		}
+	}
+	var list []bar
+	for i, w := range sums {
+		text := fmt.Sprintf("%d, %.2f USD", w.sessions, w.usd)
+		if w.unreported == w.sessions {
+			text = fmt.Sprintf("%d, cost not reported", w.sessions)
+		} else if w.unreported > 0 {
+			text += fmt.Sprintf(", not reported by %d", w.unreported)
+		}
+		list = append(list, bar{Name: fmt.Sprintf("window %d", i+1), Value: float64(w.sessions), Text: text})
+	}
+	return bars(f, list)
+}
+
+// invalid is what was no evidence, by class.
+func invalid(rep report.Campaign) figure {
+	f := figure{ID: "invalid", Title: "Sessions that are no evidence", About: "By class, over all wordings. They are in no rate.", Head: []string{"class", "sessions"}}
+	counts := make(map[string]int)
+	for _, i := range rep.Invalid {
+		counts[string(i.Class)] += i.Count
+	}
+	var list []bar
+	for class, n := range counts {
+		list = append(list, bar{Name: class, Value: float64(n), Text: fmt.Sprint(n)})
+	}
+	slices.SortFunc(list, func(a, b bar) int {
+		if a.Value != b.Value {
+			return int(b.Value - a.Value)
+		}
+		return slices.Compare([]byte(a.Name), []byte(b.Name))
+	})
+	return bars(f, list)
+}
+
+// evidencePath draws the evidence of a comparison against its sessions, with the
+// bound it had to reach.
+func evidencePath(path []loop.PathPoint, keepAt float64) figure {
+	f := figure{ID: "path", Title: "Evidence against sessions", About: "log10 of E after every round. Above the line a candidate may be kept.", Head: []string{"sessions", "E", "log10 E"}}
+	var points []xy
+	for _, p := range path {
+		y := p.LogE / math.Ln10
+		points = append(points, xy{X: float64(p.Sessions), Y: y, Name: fmt.Sprintf("%d sessions: E = %.3g", p.Sessions, math.Exp(p.LogE)), Class: "open"})
+		f.Rows = append(f.Rows, []string{fmt.Sprint(p.Sessions), fmt.Sprintf("%.3g", math.Exp(p.LogE)), fmt.Sprintf("%+.2f", y)})
+	}
+	return series(f, points, "%.0f", "%.1f", map[string]float64{fmt.Sprintf("keep at E = %g", keepAt): math.Log10(keepAt)})
+}

@@ -1,0 +1,36 @@
+package web
+
+import (
+	"bytes"
+	"context"
+)
+
+// fileData is a campaign with all its candidates, on one page.
+type fileData struct {
+	campaignData
+	Candidates []candidateData
+}
+
+// File renders a campaign with its candidates as one page that needs nothing else:
+// no server, no network. Transcripts are not in it.
+func File(ctx context.Context, o Options, name string) ([]byte, error) {
+	s := &Server{o: o, store: NewStore(o.Dir)}
+	s.mask.suite, s.mask.reveal = o.Suite, o.Reveal
+	var err error
+	if s.pages, err = parsePages(); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = s.store.with(ctx, func(v view) error {
+		at, ok := v.campaign(name)
+		if !ok {
+			return missing("campaign")
+		}
+		d := fileData{campaignData: s.campaignOf(ctx, v, at)}
+		for _, p := range v.state(at).Progress {
+			d.Candidates = append(d.Candidates, s.candidateOf(v, v.state(at), p))
+		}
+		return s.pages.ExecuteTemplate(&out, "file", frame{Title: "Campaign " + d.Report.ID, Made: o.Now(), Alone: true, Page: d})
+	})
+	return out.Bytes(), err
+}

@@ -1,0 +1,215 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"loopd/candidates"
+	"loopd/harness"
+	"loopd/internal/control"
+)
+
+// Setting is one setting in force and where it came from.
+type Setting struct{ Key, Value, Origin string }
+
+// Options are what the pages show and what may be done from them. Only Dir and
+// Token are required.
+type Options struct {
+	Dir   string // state directory
+	Token string
+	// Suite reads what measures, to mask its tasks and to say how its seal holds.
+	Suite func() (harness.Suite, error)
+	// SealedDir is the directory of the suite.
+	SealedDir string
+	// Lint looks at a candidate that waits in the spool.
+	Lint func(ctx context.Context, c candidates.Candidate) ([]candidates.Finding, error)
+	// Add puts a patch into the spool, and Drop takes a candidate out of it again.
+	Add  func(ctx context.Context, patch, rationale string) (string, error)
+	Drop func(name string) error
+	// Settings are those in force.
+	Settings func() ([]Setting, error)
+	// Reveal shows task text.
+	Reveal bool
+	Now    func() time.Time
+}
+
+// Server shows one state directory on this machine.
+type Server struct {
+	o     Options
+	store *Store
+	http  *http.Server
+	port  string
+	pages *template.Template
+	wait  sync.WaitGroup
+	stop  context.CancelFunc
+	mask  masker
+}
+
+//go:embed static pages
+var files embed.FS
+
+// BusyError says that a port is taken, and which is free.
+type BusyError struct{ Port, Free int }
+
+// Error names both.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("port %d is in use; %d is free", e.Port, e.Free)
+}
+
+// Serve listens on a port of this machine, 0 for any free one. A port that is
+// taken gives *BusyError.
+func Serve(port int, o Options) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, busy(port)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("serve pages: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{o: o, store: NewStore(o.Dir), port: strconv.Itoa(l.Addr().(*net.TCPAddr).Port), stop: stop}
+	s.mask.suite, s.mask.reveal = o.Suite, o.Reveal
+	if s.pages, err = parsePages(); err != nil {
+		stop()
+		return nil, errors.Join(err, l.Close())
+	}
+	s.http = &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	s.wait.Go(func() { _ = s.http.Serve(l) }) // it ends when the server is closed
+	return s, nil
+}
+
+// busy finds a port that is free.
+func busy(port int) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("serve pages: %w", err)
+	}
+	free := l.Addr().(*net.TCPAddr).Port
+	return errors.Join(&BusyError{port, free}, l.Close())
+}
+
+// URL is the address of the pages, without the token.
+func (s *Server) URL() string { return "http://" + net.JoinHostPort("127.0.0.1", s.port) + "/" }
+
+// Link is the address a browser is let in by.
+func (s *Server) Link() string { return s.URL() + "login?token=" + s.o.Token }
+
+// Close ends every page that is still open.
+func (s *Server) Close() error {
+	s.stop()
+	err := s.http.Close()
+	s.wait.Wait()
+	return err
+}
+
+// Handler serves every page.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	static, err := fs.Sub(files, "static")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(static)))
+	mux.HandleFunc("GET /login", s.login)
+	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.HandleFunc("GET /{$}", s.page("campaign", s.campaignPage))
+	mux.HandleFunc("GET /campaign/{campaign}", s.page("campaign", s.campaignPage))
+	mux.HandleFunc("GET /campaign/{campaign}/candidate/{candidate}", s.page("candidate", s.candidatePage))
+	mux.HandleFunc("GET /trial/{trial}", s.page("trial", s.trialPage))
+	mux.HandleFunc("GET /trial/{trial}/raw/{file}", s.rawFile)
+	mux.HandleFunc("GET /pair/{a}/{b}", s.page("pair", s.pairPage))
+	mux.HandleFunc("GET /frozen", s.page("frozen", s.frozenPage))
+	mux.HandleFunc("GET /queue", s.page("queue", s.queuePage))
+	mux.HandleFunc("GET /settings", s.page("settings", s.settingsPage))
+	mux.HandleFunc("GET /now", s.nowPage)
+	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET /confirm/{word}", s.page("confirm", s.confirmPage))
+	mux.HandleFunc("POST /do/{word}", s.do)
+	mux.HandleFunc("POST /queue", s.add)
+	return s.guarded(mux)
+}
+
+// frame is what every page is drawn in.
+type frame struct {
+	Title string
+	Token string // of its forms
+	Made  time.Time
+	Alone bool // in a file, without a server
+	Page  any
+}
+
+// problem is an answer that is no page.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p *problem) Error() string { return p.text }
+
+func missing(what string) error { return &problem{http.StatusNotFound, "there is no " + what} }
+
+// page renders one page under the store's lock: what it shows is of one moment.
+func (s *Server) page(name string, build func(ctx context.Context, v view, r *http.Request) (title string, data any, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var out bytes.Buffer
+		err := s.store.with(r.Context(), func(v view) error {
+			title, data, err := build(r.Context(), v, r)
+			if err != nil {
+				return err
+			}
+			return s.render(&out, name, title, data)
+		})
+		s.answer(w, out.Bytes(), err)
+	}
+}
+
+func (s *Server) render(out *bytes.Buffer, name, title string, data any) error {
+	return s.pages.ExecuteTemplate(out, name, frame{Title: title, Token: derived(s.o.Token, "form"), Made: s.o.Now(), Page: data})
+}
+
+// answer sends a page, or says what is wrong on one.
+func (s *Server) answer(w http.ResponseWriter, page []byte, err error) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if err == nil {
+		_, _ = w.Write(page) // the browser has gone
+		return
+	}
+	status := http.StatusInternalServerError
+	if p, ok := errors.AsType[*problem](err); ok {
+		status = p.status
+	}
+	var out bytes.Buffer
+	if renderErr := s.render(&out, "problem", http.StatusText(status), err.Error()); renderErr != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes())
+}
+
+// liveNow is what the loopd that runs does, nil where none runs.
+func (s *Server) liveNow(ctx context.Context) *control.Live {
+	l, err := control.Dial(s.o.Dir).Live(ctx)
+	if err != nil {
+		return nil
+	}
+	return &l
+}

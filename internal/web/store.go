@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"loopd/internal/campaign"
+	"loopd/internal/ledger"
+	"loopd/loop"
+	"loopd/report"
+)
+
+// Store keeps what the ledger of a state directory adds up to, and reads only what
+// has come since it last looked. It is safe for concurrent use.
+type Store struct {
+	dir string
+
+	mu      sync.Mutex
+	seq     int64
+	states  []*loop.State
+	reports map[int]report.Campaign // by place in states, of seq
+	trials  map[string]found        // by trial id
+}
+
+// found is where a trial is.
+type found struct{ campaign, trial int }
+
+// NewStore makes the store of a state directory. There need be no ledger yet.
+func NewStore(dir string) *Store {
+	return &Store{dir: dir, reports: make(map[int]report.Campaign), trials: make(map[string]found)}
+}
+
+// view is what the ledger adds up to at one moment. It is valid only while the
+// function it was given to runs.
+type view struct{ s *Store }
+
+// with brings the store up to date and hands it to f, alone.
+func (s *Store) with(ctx context.Context, f func(v view) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.follow(ctx); err != nil {
+		return err
+	}
+	return f(view{s})
+}
+
+// Seq is the number of the last event known, after looking for new ones.
+func (s *Store) Seq(ctx context.Context) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.follow(ctx)
+	return s.seq, err
+}
+
+// follow reads the events that have come since.
+func (s *Store) follow(ctx context.Context) error {
+	l, err := ledger.OpenReadOnly(s.dir)
+	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	for e, err := range l.Entries(ctx, s.seq+1) {
+		if err != nil {
+			return fmt.Errorf("read ledger: %w", err)
+		}
+		if err := s.add(e); err != nil {
+			return fmt.Errorf("read ledger: event %d: %w", e.Seq, err)
+		}
+	}
+	return nil
+}
+
+// add applies one event. An applied event is never applied again, so what fails
+// here fails at every look, and says so.
+func (s *Store) add(e ledger.Entry) error {
+	p, err := loop.Decode(loop.Kind(e.Kind), e.Payload)
+	if err != nil {
+		return err
+	}
+	if p.Kind() == loop.KindStarted {
+		s.states = append(s.states, loop.NewState())
+	}
+	if len(s.states) == 0 {
+		return fmt.Errorf("%s before any campaign", e.Kind)
+	}
+	at := len(s.states) - 1
+	if err := s.states[at].Apply(loop.Event{Time: e.Time, Payload: p}); err != nil {
+		return err
+	}
+	s.seq = e.Seq
+	delete(s.reports, at)
+	if r, ok := p.(loop.Recorded); ok {
+		s.trials[r.Trial.ID] = found{at, len(s.states[at].Trials) - 1}
+	}
+	return nil
+}
+
+// campaign finds a campaign by its name, the newest for none; false where there
+// is none.
+func (v view) campaign(name string) (int, bool) {
+	if name == "" {
+		return len(v.s.states) - 1, len(v.s.states) > 0
+	}
+	at := slices.IndexFunc(v.s.states, func(s *loop.State) bool { return s.Started.Campaign == name })
+	return at, at >= 0
+}
+
+func (v view) state(at int) *loop.State { return v.s.states[at] }
+
+// report is the report of a campaign, made once for every change.
+func (v view) report(at int) report.Campaign {
+	r, known := v.s.reports[at]
+	if !known {
+		r = report.Build(v.s.states[at], v.s.states[:at]...)
+		v.s.reports[at] = r
+	}
+	return r
+}
+
+// trial finds a trial by its id.
+func (v view) trial(id string) (*loop.State, loop.Run, bool) {
+	f, ok := v.s.trials[id]
+	if !ok {
+		return nil, loop.Run{}, false
+	}
+	s := v.s.states[f.campaign]
+	return s, s.Trials[f.trial], true
+}
+
+// home is the state directory.
+func (v view) home() campaign.Home { return campaign.Home{Dir: v.s.dir} }
