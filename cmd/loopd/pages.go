@@ -127,6 +127,12 @@ func openPages(ctx context.Context, e env, state string, port int, reveal bool) 
 	if err != nil {
 		return err
 	}
+	if live, err := liveOf(ctx, o.Dir); err == nil && live != nil && live.Pages != "" {
+		link := live.Pages + "login?token=" + o.Token
+		fmt.Fprintf(e.stdout, "%s\n\nloopd %s (process %d) serves the pages there.\n", link, live.Verb, live.PID)
+		openBrowser(ctx, link)
+		return nil
+	}
 	s, err := servePages(port, o)
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ type rehearseOptions struct {
 	daemon     bool
 	hours      int
 	inProcess  bool // the night's own process
+	serve      bool
 }
 
 const rehearseHelp = `  loopd rehearse --seed 1
@@ -68,6 +69,7 @@ func newRehearse(e env) *cobra.Command {
 	f.StringVar(&o.suite, "suite", campaign.BundledSuite, "the bundled suite to rehearse")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
 	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
+	f.BoolVar(&o.serve, "serve", false, "serve the pages of what came of it until it is interrupted")
 	f.BoolVar(&o.daemon, "daemon", false, "rehearse a night as \"loopd serve\" runs it: windows, a busy service,\na limit, a hang, a crash, a day on which the clocks are moved")
 	f.IntVar(&o.hours, "hours", 8, "how long a window of --daemon lasts")
 	f.BoolVar(&o.inProcess, "in-process", false, "")
@@ -90,6 +92,8 @@ func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 	switch {
 	case o.inProcess:
 		return nightInProcess(ctx, e, o)
+	case o.serve:
+		return rehearseAndServe(ctx, e, o)
 	case o.daemon:
 		return rehearseNight(ctx, e, o)
 	}
@@ -141,6 +145,26 @@ func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {
 		return err
 	}
 	return judgeRehearsal(res, o)
+}
+
+// rehearseAndServe rehearses and leaves the pages up.
+func rehearseAndServe(ctx context.Context, e env, o rehearseOptions) error {
+	dir, keep, err := o.directory()
+	if err != nil {
+		return err
+	}
+	if !keep {
+		defer os.RemoveAll(dir)
+	}
+	if o.serve, o.dir = false, dir; o.resume != "" {
+		o.dir = ""
+	}
+	if err := runRehearse(ctx, e, o); err != nil && ctx.Err() != nil {
+		return err
+	} else if err != nil {
+		fmt.Fprintln(e.stderr, "loopd:", err)
+	}
+	return openPages(ctx, e, filepath.Join(dir, "state"), 0, false)
 }
 
 // judgeRehearsal turns what came of a rehearsal into an exit code.

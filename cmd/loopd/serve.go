@@ -18,6 +18,7 @@ import (
 	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/ledger"
+	"loopd/internal/web"
 	"loopd/loop"
 )
 
@@ -25,6 +26,8 @@ type serveOptions struct {
 	start, until string
 	sessions     int
 	parallel     int
+	port         int
+	reveal       bool
 	now          bool
 	noIsolation  bool
 	log          string
@@ -52,6 +55,8 @@ sessions end, the second stops at once.
 	f.StringVar(&o.until, "until", "", "time of day at which a window ends; empty for serve.until")
 	f.IntVar(&o.sessions, "sessions", 0, "budget of a new campaign, in sessions; 0 for the setting")
 	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	f.IntVar(&o.port, "port", 0, "port of the pages on this machine; 0 for the setting")
+	f.BoolVar(&o.reveal, "reveal", false, "show task text on the pages")
 	f.BoolVar(&o.now, "now", false, "open a window at once as well")
 	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
 	f.StringVar(&o.log, "log", "json", "form of the log on standard error: json or text")
@@ -69,6 +74,9 @@ func (o serveOptions) over(cfg config.Config) config.Config {
 	}
 	if o.sessions > 0 {
 		cfg.Sessions = o.sessions
+	}
+	if o.port > 0 {
+		cfg.ServePort = o.port
 	}
 	return cfg
 }
@@ -102,7 +110,7 @@ func runServe(ctx context.Context, e env, o serveOptions) error {
 	if o.now {
 		windows.Starts = append(windows.Starts, once(time.Now()))
 	}
-	return serveHome(ctx, e, o, home, windows, log)
+	return serveHome(ctx, e, o, home, cfg, windows, log)
 }
 
 // once is the schedule of one start.
@@ -128,7 +136,7 @@ func serveLog(e env, form string) (*slog.Logger, error) {
 
 // serveHome is serve once everything it was given makes sense. Whoever comes
 // second to a state directory is sent away with the first one's process number.
-func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, windows daemon.Windows, log *slog.Logger) error {
+func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, cfg config.Config, windows daemon.Windows, log *slog.Logger) error {
 	if err := home.Make(); err != nil {
 		return err
 	}
@@ -155,6 +163,11 @@ func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, w
 		return err
 	}
 	defer socket.Close()
+	pages, err := s.servePages(cfg.ServePort)
+	if err != nil {
+		return err
+	}
+	defer pages.Close()
 	stop := s.tellSystemd(ctx, d)
 	defer stop()
 	next, _ := windows.Next(time.Now(), time.Time{})
@@ -162,6 +175,25 @@ func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, w
 	err = d.Run(ctx)
 	log.Info("stopped")
 	return err
+}
+
+// servePages serves the pages for as long as serve lives. The link with the token
+// goes to a person, not into a log: loopd report --open prints it.
+func (s *server) servePages(port int) (*web.Server, error) {
+	o, err := pagesOf(s.e, "", s.o.reveal)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := web.Serve(port, o)
+	if busy, ok := errors.AsType[*web.BusyError](err); ok {
+		return nil, usageError(fmt.Sprintf("loopd serve --port %d", busy.Free), "serve pages: %w", busy)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.board.Pages(pages.URL())
+	s.log.Info("pages", "address", pages.URL(), "reveal", s.o.reveal, "link", "loopd report --open")
+	return pages, nil
 }
 
 // server is what serve needs in every window.

@@ -67,6 +67,9 @@ func printLive(e env, l control.Live) {
 	if l.Stopped != "" && l.Window == nil {
 		fmt.Fprintf(e.stdout, "last window: %s\n", l.Stopped)
 	}
+	if l.Pages != "" {
+		fmt.Fprintf(e.stdout, "pages: %s (loopd report --open lets a browser in)\n", l.Pages)
+	}
 	fmt.Fprintln(e.stdout)
 }
 

@@ -74,6 +74,7 @@ type Config struct {
 	ServeUntil   string `mapstructure:"serve.until"`
 	ServeZone    string `mapstructure:"serve.zone"`
 	ServeWebhook string `mapstructure:"serve.webhook"`
+	ServePort    int    `mapstructure:"serve.port"` // of the pages, 0 for any that is free
 }
 
 // Percent is a share of 1, written such as "20%".
@@ -120,7 +121,7 @@ func defaults() map[string]any {
 		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
 		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
 		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
-		"serve.start": "", "serve.until": "06:30", "serve.zone": "", "serve.webhook": "",
+		"serve.start": "", "serve.until": "06:30", "serve.zone": "", "serve.webhook": "", "serve.port": 0,
 		"power.keep_awake": true, "power.on_battery": string(PauseOnBattery),
 		"isolation.rung": "auto", "isolation.read": []string{}, "isolation.memory": Size(4 << 30), "isolation.processes": 1024, "isolation.disk": Size(4 << 30),
 	}

@@ -21,7 +21,7 @@ func write(t *testing.T, text string) string {
 }
 
 func TestLoad(t *testing.T) {
-	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\npower: {on_battery: run}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nspend:\n  campaign_usd: 80\n")
+	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\npower: {on_battery: run}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nserve: {start: 30 22 * * 1-5; 0 14 * * 6, zone: Europe/Berlin, port: 7117}\nspend:\n  campaign_usd: 80\n")
 	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5", "LOOPD_ISOLATION_PROCESSES=300", "LOOPD_POWER_KEEP_AWAKE=false"})
 	if err != nil {
 		t.Fatal(err)
@@ -31,9 +31,13 @@ func TestLoad(t *testing.T) {
 		Parallel: 3, Sessions: 120, MaxCandidates: 60, Profile: "fast", Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
 		LeaveFiveHour: .25, LeaveSevenDay: .1, SpendCampaign: 80, SpendCandidate: 12.5,
 		OnBattery: RunOnBattery, Rung: "landlock", Read: []string{"/opt/ruby", filepath.Join(dir, "tools")}, Memory: 3 << 29, Processes: 300,
+		ServeStart: "30 22 * * 1-5; 0 14 * * 6", ServeUntil: "06:30", ServeZone: "Europe/Berlin", ServePort: 7117,
 	}
 	if d := cmp.Diff(want, got.Config); d != "" {
 		t.Error(d)
+	}
+	if starts := got.Config.Starts(); len(starts) != 2 || starts[1] != "0 14 * * 6" {
+		t.Errorf("starts %q", starts)
 	}
 	origins := make(map[string]Origin)
 	for _, s := range got.Settings {

@@ -14,6 +14,9 @@ func (c Config) validateServe() error {
 	if _, err := time.Parse("15:04", c.ServeUntil); err != nil {
 		errs = append(errs, fmt.Errorf("serve.until: %q is not a time of day such as 06:30", c.ServeUntil))
 	}
+	if c.ServePort < 0 || c.ServePort > 65535 {
+		errs = append(errs, fmt.Errorf("serve.port: %d is no port", c.ServePort))
+	}
 	if _, err := c.Zone(); err != nil {
 		errs = append(errs, err)
 	}

@@ -60,6 +60,8 @@ type Live struct {
 	Until   time.Time `json:"until,omitzero"` // the next wake-up
 	Window  *Window   `json:"window,omitempty"`
 	Stopped string    `json:"stopped,omitempty"` // why the last window's work ended
+	// Pages is the address of the pages it serves, without their token; empty for none.
+	Pages string `json:"pages,omitempty"`
 	// Sessions are those under way, the oldest first.
 	Sessions []Session `json:"sessions"`
 }

@@ -51,6 +51,13 @@ func (b *Board) InWindow(w *control.Window) {
 	b.live.Window = w
 }
 
+// Pages says where pages are served.
+func (b *Board) Pages(url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.live.Pages = url
+}
+
 // Stopped says why the work of the last window ended.
 func (b *Board) Stopped(why string) {
 	b.mu.Lock()
