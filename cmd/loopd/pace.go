@@ -170,7 +170,8 @@ func (n *night) waitOut(ctx context.Context, e env, drain <-chan struct{}, s *lo
 		return n.waitForMains(ctx, e, drain)
 	}
 	due := governor.Due(s.ChangedAt, p.Until)
-	fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, clock(due))
+	reason, class := pauseReason(s)
+	fmt.Fprintf(e.stderr, "loopd: paused: %s%s; going on at %s\nloopd: --no-wait stops instead\n", reason, whyFailed(ctx, e, class), clock(due))
 	return governor.WaitUntil(ctx, drain, due)
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ func newFinish(e env) *cobra.Command {
 func newResume(e env) *cobra.Command {
 	o := runOptions{resume: true}
 	cmd := &cobra.Command{
-		Use: "resume", Short: "go on with a campaign that was paused, or halted for something outside it", Args: noArgs,
+		Use: "resume", Short: "go on with a campaign that was paused or halted", Args: noArgs,
 		Long: "  loopd login && loopd resume\n\nA campaign that met a limit, or was halted because a login, a bill or a model's\nname was refused, goes on where it stopped. A halt for a changed suite does not\nlift: \"loopd freeze\" ends that campaign.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
@@ -293,13 +292,9 @@ func (n *night) warnOfLittle(ctx context.Context, e env, states []*loop.State) {
 
 // startGateway opens the way to the API the user's environment names.
 func startGateway(ctx context.Context, e env, cred config.Credential) (*gateway.Gateway, error) {
-	base := e.getenv("ANTHROPIC_BASE_URL")
-	if base == "" {
-		base = "https://api.anthropic.com"
-	}
-	upstream, err := url.Parse(base)
+	upstream, err := serviceURL(e)
 	if err != nil {
-		return nil, usageError("", "ANTHROPIC_BASE_URL: %w", err)
+		return nil, err
 	}
 	header := gateway.HeaderKey
 	if cred.Kind == config.OAuthToken {
@@ -345,6 +340,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 		fmt.Fprintln(e.stderr, "loopd: "+n.allowed.Why)
 	}
 	s := n.campaign.Current()
+	warnOfNone(e, n.campaign.Home, s)
 	n.purses = pursesOf(n.cfg, s)
 	n.trial.Instrument, n.trial.Purses = s.Started.Instrument, n.purses.of
 	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
