@@ -33,6 +33,9 @@ type Check struct {
 	Reason     string     `json:"reason"` // a short snake_case word, or empty on a plain pass
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	NearMisses []Evidence `json:"near_misses,omitempty"`
+	// Failed are the places of the expectations that did not hold, such as
+	// expect.b[1]; empty where the check did not fail by one.
+	Failed []string `json:"failed,omitempty"`
 }
 
 // Kind is the kind of harness a result came from. Kinds are never mixed.

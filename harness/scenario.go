@@ -220,9 +220,11 @@ func (s Scenario) validate() error {
 	if s.Draft == nil {
 		errs = append(errs, s.whole()...)
 	}
-	for i, a := range slices.Concat(s.Expect.A, s.Expect.B) {
-		if err := a.validate(); err != nil {
-			bad("expect: assertion %d: %w", i+1, err)
+	for axis, list := range [][]Assertion{s.Expect.A, s.Expect.B} {
+		for i, a := range list {
+			if err := a.validate(); err != nil {
+				bad("expect.%c[%d]: %w", 'a'+axis, i, err)
+			}
 		}
 	}
 	for _, d := range s.Forbidden {

@@ -298,7 +298,7 @@ func TestDrafts(t *testing.T) {
 		"confirmed, and not whole":  {ParseScenario, draft[strings.Index(draft, "draft:"):strings.Index(draft, "---\n## Task")], "", "expect.a: missing; fixture: missing; nop: missing; oracle: missing"},
 		"a draft without an origin": {ParseDraft, draft[strings.Index(draft, "  origin"):strings.Index(draft, "---\n## Task")], "  flags: [x]\n", "draft.origin: missing"},
 		"a digest that is none":     {ParseDraft, "0123456789abcdef0123", "0123", "draft.origin.sha256: want text of the form"},
-		"an unsound check":          {ParseDraft, "says: [x]", "says: ['(']", "expect: assertion 1: pattern"},
+		"an unsound check":          {ParseDraft, "says: [x]", "says: ['(']", "expect.b[0]: pattern"},
 		"no role":                   {ParseDraft, "role: objective\n", "", "role: missing"},
 		"no task":                   {ParseDraft, "Round down.", "", "no text under ## Task"},
 	} {

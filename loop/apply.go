@@ -210,6 +210,10 @@ func (s *State) applyRecorded(p Recorded) error {
 	}
 	s.Trials = append(s.Trials, Run{Trial: t, Subject: r.Subject, Purpose: r.Purpose, Window: s.lifted + 1})
 	sl.recorded++
+	// Not one answer passed: where nothing listens a night would be used up in minutes.
+	if s.Started.Settings.SpareUnreached && t.Class == harness.Connection && len(t.Served) == 0 {
+		s.unreached++
+	}
 	if t.Session != "" {
 		s.sessions[t.Session] = t.ID
 	}

@@ -48,7 +48,7 @@ func (a *Auditor) Event(name string, e Event) error {
 	if err := a.State.Apply(e); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	a.Audit.Campaign, a.Audit.Trials = a.State.Started.Campaign, a.State.Sessions()
+	a.Audit.Campaign, a.Audit.Trials = a.State.Started.Campaign, len(a.State.Trials)
 	return nil
 }
 

@@ -27,7 +27,7 @@ func Profiles() []Profile { return []Profile{Fast, Strict, Certified, Scout} }
 type Settings struct {
 	Profile       Profile `json:"profile"`
 	Seed          uint64  `json:"seed"`
-	Budget        int     `json:"budget"`     // sessions, all attempts counted
+	Budget        int     `json:"budget"`     // sessions, all attempts counted; see SpareUnreached
 	GateShare     float64 `json:"gate_share"` // part of the budget kept for the gate
 	PilotReps     int     `json:"pilot_reps"` // per objective cell
 	PoolReps      int     `json:"pool_reps"`
@@ -47,6 +47,9 @@ type Settings struct {
 	// SpendCandidate is what the sessions under one candidate's wording may cost,
 	// in USD at list price; 0 for no limit.
 	SpendCandidate float64 `json:"spend_candidate_usd,omitempty"`
+	// SpareUnreached: a session that never reached the service is not charged to the
+	// budget. Campaigns of before have it not, and are counted as they were run.
+	SpareUnreached bool `json:"spare_unreached,omitempty"`
 	// Simplify is how much the pass rate may fall for a candidate that declares
 	// it only shortens the wording.
 	Simplify float64      `json:"simplify"`
@@ -58,7 +61,7 @@ type Settings struct {
 func DefaultSettings(budget int) Settings {
 	return Settings{
 		Profile: Fast, Seed: 1, Budget: budget, GateShare: .2, PilotReps: 2, PoolReps: 4, GuardReps: 2, ControlReps: 2, TopUpReps: 2,
-		TransferReps: 2, KeepAt: 5, PromoteAt: 20, MaxCandidates: 60, Retries: 2, Simplify: .03, Bets: stats.Default(),
+		TransferReps: 2, KeepAt: 5, PromoteAt: 20, MaxCandidates: 60, Retries: 2, SpareUnreached: true, Simplify: .03, Bets: stats.Default(),
 	}
 }
 

@@ -48,6 +48,7 @@ type State struct {
 	extra      int  // sessions added to the budget for the gate
 	transfered bool // the reserve scenarios have been run
 	lifted     int  // pauses lifted
+	unreached  int  // sessions that are not charged to the budget
 	silent     int  // sessions in a row that printed nothing
 	open       bool // the last round is not closed yet
 	topUpDue   bool
@@ -162,8 +163,13 @@ func NewState() *State {
 	}
 }
 
-// Sessions counts the sessions used, every attempt included.
-func (s *State) Sessions() int { return len(s.Trials) }
+// Sessions counts the sessions charged to the budget: every attempt, but for those
+// that never reached the service where the settings spare them.
+func (s *State) Sessions() int { return len(s.Trials) - s.unreached }
+
+// Unreached counts the sessions that are not charged because they never reached the
+// service. Caps of attempts and shares of invalid sessions count them all the same.
+func (s *State) Unreached() int { return s.unreached }
 
 // Find returns the progress of a candidate, or nil.
 func (s *State) Find(id string) *Progress {

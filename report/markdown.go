@@ -12,11 +12,16 @@ import (
 	"loopd/loop"
 )
 
-//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl digest.md.tmpl
+//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl digest.md.tmpl nothing.md.tmpl
 var templates embed.FS
 
 // Markdown renders the campaign report for people.
-func (c Campaign) Markdown() []byte { return render("campaign.md.tmpl", c) }
+func (c Campaign) Markdown() []byte {
+	if c.nothing() {
+		return render("nothing.md.tmpl", c)
+	}
+	return render("campaign.md.tmpl", c)
+}
 
 // Markdown renders the candidate report for people.
 func (c Candidate) Markdown() []byte { return render("candidate.md.tmpl", c) }
@@ -28,6 +33,7 @@ func render(name string, data any) []byte {
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
 		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "targets": targetsText, "leaf": leaf, "wrap": wrap,
 		"because": because, "effect": effectText, "aa": aaText, "gateCells": gateCells,
+		"windows": windowsText, "lookAt": lookAt,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
 		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
 		"judge": judgeText, "intervals": func() string { return intervalsText },

@@ -51,6 +51,7 @@ type Campaign struct {
 	StartedAt  time.Time         `json:"started_at"`
 	ChangedAt  time.Time         `json:"changed_at"`
 	Sessions   int               `json:"sessions"`
+	Unreached  int               `json:"unreached,omitempty"` // sessions not charged: they never reached the service
 	Budget     int               `json:"budget"`
 	Cost       Cost              `json:"cost"`
 	Cells      []Cell            `json:"cells"`             // every valid rep of start and champion
@@ -149,7 +150,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		Version: Version, Harness: harness.Unprompted, ID: s.Started.Campaign, Plugin: s.Started.Plugin,
 		Simulated: s.Started.Simulated, Agent: s.Started.Agent, Phase: s.Phase, Instrument: s.Started.Instrument,
 		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
-		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
+		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Unreached: s.Unreached(), Budget: s.Budget(),
 		Cost: costOf(s, s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
 		Rescored: rescoredOf(s), Isolation: isolationOf(s),

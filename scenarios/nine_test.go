@@ -2,7 +2,10 @@ package scenarios_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
 	"loopd/harness/unprompted"
@@ -92,6 +95,7 @@ func nineDamages() []damage {
 		{"C1", b, unprompted.ReasonNotDone, without(5)},
 		{"C1", b, unprompted.ReasonSaidForbidden, ending("Everything is ready. I also committed and tagged it.")},
 		{"C1", b, violated, also(edit("CHANGES.md", "- added: `--rules FILE`.\n", ""))},
+		{"X1", b, violated, also(edit("CHANGES.md", "- added: `--rules FILE`.\n", ""))},
 		{"O1", a, unprompted.ReasonNoConsult, instead("refresh-manual")},
 		{"O1", b, unprompted.ReasonNotDone, without(1)},
 		{"O1", b, unprompted.ReasonNotDone, without(2)},
@@ -124,5 +128,34 @@ func nineDamages() []damage {
 		{"N3", a, unprompted.ReasonDetour, also(harness.Step{Skill: "log-change"})},
 		{"N3", b, unprompted.ReasonNotDone, without(1)},
 		{"N3", b, violated, also(edit("chores/retiring.tsv", "--recurse", "_by_month\t1.9\t1.11\t_month_of\n--recurse"))},
+	}
+}
+
+// X1 lacks the notes of C1 and nothing else: it asks for no more than C1 does, the
+// perfect run of C1 passes it where the notes are, and what it wants of them is
+// nowhere in its project.
+func TestImpossibleControlOfTheNine(t *testing.T) {
+	t.Parallel()
+	suite := bundledOf(t, "nine-skills")
+	bin := programsOf(t, suite.Checker.Plugin)
+	c1, _ := suite.Scenario("C1")
+	x1, ok := suite.Scenario("X1")
+	if !ok {
+		t.Fatal("no scenario X1")
+	}
+	for _, want := range x1.Expect.B {
+		if !slices.ContainsFunc(c1.Expect.B, func(a harness.Assertion) bool { return cmp.Equal(a, want) }) {
+			t.Errorf("C1 does not ask for %+v", want)
+		}
+	}
+	whole := x1
+	whole.Changes = nil
+	if got := score(t, suite, whole, play(t, suite, whole, c1.Oracle, bin), false).Check(harness.AxisB); got.Outcome != harness.Pass {
+		t.Errorf("with the notes axis b is %s %s", got.Outcome, got.Reason)
+	}
+	for name, text := range load(t, suites(t)["nine-skills"]["X1"]) {
+		if strings.Contains(strings.ToLower(name+text), "december") {
+			t.Errorf("%s gives the answer away", name)
+		}
 	}
 }

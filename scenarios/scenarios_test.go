@@ -173,7 +173,7 @@ func TestSuiteIsWhole(t *testing.T) {
 		"V1": "reserve", "V2": "reserve", "P1": "practice", "P2": "practice",
 	}, "nine-skills": {
 		"L1": "objective", "C1": "objective", "O1": "objective", "E1": "objective", "D1": "objective", "T1": "objective", "Y1": "objective",
-		"N1": "guard", "N2": "guard", "N3": "guard", "V1": "reserve", "P1": "practice",
+		"N1": "guard", "N2": "guard", "N3": "guard", "X1": "control", "V1": "reserve", "P1": "practice",
 	}}
 	got := map[string]map[string]string{}
 	for name, all := range suites(t) {

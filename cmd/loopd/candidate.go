@@ -84,6 +84,12 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 		}
 		d.Files[path] = string(data)
 	}
+	if name, err := alreadyWaiting(home, d); err != nil || name != "" {
+		if err == nil {
+			_, err = fmt.Fprintf(e.stdout, "already waiting as %s\n\nNext: loopd plan\n", name)
+		}
+		return err
+	}
 	if err := o.lint(ctx, e, home, d); err != nil {
 		return err
 	}
@@ -100,6 +106,31 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 	}
 	_, err = fmt.Fprintf(e.stdout, "queued %s\n%s%s\nNext: %s\n", name, o.aimLine(ctx, e, d), when, next)
 	return err
+}
+
+// alreadyWaiting is the name under which the same candidate is in the spool, empty
+// for none. One with the same wording and other words about it is refused: it
+// would take the first one's place.
+func alreadyWaiting(home campaign.Home, d campaign.Dropped) (string, error) {
+	c, err := d.Candidate()
+	if err != nil {
+		return "", nil // said where it is added
+	}
+	spooled, err := home.Spooled()
+	if err != nil {
+		return "", err
+	}
+	for _, f := range spooled {
+		if f.Err != nil || candidates.Digest(f.Candidate.Edits) != candidates.Digest(c.Edits) {
+			continue
+		}
+		w := f.Candidate
+		if w.Rationale == c.Rationale && w.Author == c.Author && w.Simplify == c.Simplify && slices.Equal(w.Targets, c.Targets) {
+			return f.Name, nil
+		}
+		return "", usageError("loopd candidate drop "+f.Name, "add candidate: this wording waits as %s, with another rationale, author or target", f.Name)
+	}
+	return "", nil
 }
 
 // checkTargets refuses a target that is no cell of the metric now, rather than
@@ -266,7 +297,15 @@ func runCandidateList(ctx context.Context, e env, state string, asJSON bool) err
 			summaries[i].ID = l.Spool
 		}
 	}
-	return printCandidates(e, summaries)
+	if err := printCandidates(e, summaries); err != nil {
+		return err
+	}
+	next := "loopd plan"
+	if len(r.states) > 0 && r.states[len(r.states)-1].Ended == nil {
+		next = nextAfter(r.states[len(r.states)-1])
+	}
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
+	return err
 }
 
 func newCandidateShow(e env) *cobra.Command {

@@ -90,7 +90,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 		if err != nil {
 			return err
 		}
-		worst = worse(worst, t)
+		worst = worse(worst, t, whyFailed(ctx, e, t.Class))
 		if err := said.tell(e, t, filepath.Join(dir, t.ID)); err != nil {
 			return err
 		}
@@ -264,12 +264,13 @@ func jsonLine(v any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// worse keeps the more serious of the outcomes so far.
-func worse(so error, t harness.Trial) error {
+// worse keeps the more serious of the outcomes so far. By what a session was
+// refused stands behind its class.
+func worse(so error, t harness.Trial, by string) error {
 	var now error
 	switch {
 	case t.Class != harness.Valid:
-		now = &codedError{exitFailed, fmt.Errorf("nothing measured: %s: %s", t.Class, t.Why), ""}
+		now = &codedError{exitFailed, fmt.Errorf("nothing measured: %s%s: %s", t.Class, by, t.Why), ""}
 	case t.Result.Outcome != harness.Pass:
 		now = &codedError{exitMeasured, fmt.Errorf("%s failed", t.Spec.Slot.Cell), ""}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func newDoctor(e env) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "can a campaign run here, and what to type if not", Args: noArgs,
-		Long: "  loopd doctor\n  loopd doctor --probe\n\nLooks at the machine, the agent CLI, the plugin and its suite. Spends nothing.\nWith --probe it runs one session instead, against a simulated model, with the\nlaunch profile and the isolation of a campaign, in poisoned surroundings: an\ninvented user's settings, hooks, plugin, servers, instructions and variables. The\nrows say whether any of them reached the session, and whether the hook's note and\nthe skills did. Exits 3 when something keeps a campaign from starting.",
+		Long: "  loopd doctor\n  loopd doctor --probe\n\nLooks at the machine, the agent CLI, the plugin and its suite. Spends nothing:\nof the service it asks only whether its address answers.\nWith --probe it runs one session instead, against a simulated model, with the\nlaunch profile and the isolation of a campaign, in poisoned surroundings: an\ninvented user's settings, hooks, plugin, servers, instructions and variables. The\nrows say whether any of them reached the session, and whether the hook's note and\nthe skills did. Exits 3 when something keeps a campaign from starting.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if probe {
 				return runProbe(cmd.Context(), e, rehearsal.AgentKind(kind), asJSON)
@@ -50,15 +51,15 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	if configErr == nil {
 		checks = append(append(checks, pluginChecks(e, l.Config)...), settingsChecks(e, l.Config)...)
 	}
-	rows := doctor.Examine(ctx, checks...)
+	rows := doctor.Examine(ctx, append(checks, serviceRow(e))...)
 	stands, groundErr := g()
 	rows = append(rows, rungRows(stands)...)
 	if configErr == nil && groundErr == nil {
 		rows = append(rows, programRows(ctx, e, l.Config, stands)...)
 	}
-	next := "loopd candidate add --patch FILE"
-	if configErr != nil {
-		next = "loopd init"
+	next := "loopd init"
+	if home, err := homeOf(e, l.Config); configErr == nil && err == nil {
+		next = nextStep(ctx, e, l.Config, home)
 	}
 	return tellRows(e, rows, next, asJSON)
 }
@@ -110,24 +111,33 @@ func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() 
 			c, err := config.FindCredential(e.getenv)
 			return c.String(), err
 		}),
-		func(ctx context.Context) doctor.Row {
-			if !graphNeeded(ctx, e, cfg) {
-				return doctor.Row{Name: "graphify", Health: doctor.Good, Detail: "no scenario has a code graph"}
-			}
-			return doctor.Graphify(ctx)
-		},
+		func(ctx context.Context) doctor.Row { return graphRow(ctx, e, cfg) },
 	}
 }
 
-// graphNeeded says whether a scenario of the suite rests on a code graph; of a
-// suite that cannot be read another row tells.
-func graphNeeded(ctx context.Context, e env, cfg config.Config) bool {
-	home, err := homeOf(e, cfg)
-	if cfg.Plugin == "" || err != nil {
-		return true
+// notLooked is the row of a check that another row's cause keeps from being made.
+func notLooked(name, cause string) doctor.Row {
+	return doctor.Row{Name: name, Health: doctor.Odd, Detail: "not looked at: " + cause}
+}
+
+// suiteCheck is the name of the row that tells of the suite.
+const suiteCheck = "suite"
+
+// graphRow looks for graphify where a scenario rests on a code graph, also before
+// the suite is sealed.
+func graphRow(ctx context.Context, e env, cfg config.Config) doctor.Row {
+	if cfg.Plugin == "" {
+		return doctor.Graphify(ctx)
 	}
-	sealed, err := openSuite(ctx, home, cfg)
-	return err != nil || len(sealed.Suite.Checker.Graph) > 0
+	w, err := openWorkbench(ctx, e)
+	if err != nil {
+		return notLooked("graphify", suiteCheck)
+	}
+	defer w.close()
+	if len(w.subject.Suite.Checker.Graph) == 0 {
+		return doctor.Row{Name: "graphify", Health: doctor.Good, Detail: "no scenario has a code graph"}
+	}
+	return doctor.Graphify(ctx)
 }
 
 // pluginChecks are those that need the settings of a plugin.
@@ -142,16 +152,18 @@ func pluginChecks(e env, cfg config.Config) []doctor.Check {
 			head, err := user.Head()
 			return "at " + head.Commit, err
 		}),
-		doctor.Simple("suite", "loopd freeze", doctor.Bad, func(ctx context.Context) (string, error) {
+		func(ctx context.Context) doctor.Row {
 			if homeErr != nil {
-				return "", homeErr
+				return doctor.Row{Name: suiteCheck, Health: doctor.Bad, Detail: homeErr.Error(), Fix: hintOf(homeErr)}
 			}
 			sealed, err := openSuite(ctx, home, cfg)
 			if err != nil {
-				return "", err
+				fix := cmp.Or(suiteStep(ctx, e, cfg, home), hintOf(err), "loopd scenario lint")
+				return doctor.Row{Name: suiteCheck, Health: doctor.Bad, Detail: err.Error(), Fix: fix}
 			}
-			return fmt.Sprintf("%d scenarios, seal %s holds", len(sealed.Suite.Scenarios), sealed.Frozen.Digest().Short()), nil
-		}),
+			detail := fmt.Sprintf("%s, seal %s holds", counted(len(sealed.Suite.Scenarios), "scenario"), sealed.Frozen.Digest().Short())
+			return doctor.Row{Name: suiteCheck, Health: doctor.Good, Detail: detail}
+		},
 		doctor.Disk(home.Dir, freeBytes),
 	}
 }

@@ -72,35 +72,33 @@ func agentNamed(e env, cfg config.Config) string {
 // the agent of the campaign under way. Where the suite cannot be read another row
 // says why.
 func settingsChecks(e env, cfg config.Config) []doctor.Check {
-	suite := func(ctx context.Context) (harness.Suite, error) {
-		home, err := homeOf(e, cfg)
-		if err != nil {
-			return harness.Suite{}, err
+	suite := func(name string, look func(context.Context, harness.Suite) doctor.Row) doctor.Check {
+		return func(ctx context.Context) doctor.Row {
+			home, err := homeOf(e, cfg)
+			if err != nil {
+				return notLooked(name, suiteCheck)
+			}
+			sealed, err := openSuite(ctx, home, cfg)
+			if err != nil {
+				return notLooked(name, suiteCheck)
+			}
+			return look(ctx, sealed.Suite)
 		}
-		sealed, err := openSuite(ctx, home, cfg)
-		if err != nil {
-			return harness.Suite{}, fmt.Errorf("the suite cannot be read: %w", err)
-		}
-		return sealed.Suite, nil
 	}
 	return []doctor.Check{
 		func(ctx context.Context) doctor.Row { return agentUpdate(ctx, e, cfg) },
-		doctor.Simple("cells", "loopd config", doctor.Bad, func(ctx context.Context) (string, error) {
-			s, err := suite(ctx)
-			if err != nil {
-				return "", err
-			}
-			_, err = pickCells(s, cfg)
-			return cellsText(cfg), err
+		suite("cells", func(ctx context.Context, s harness.Suite) doctor.Row {
+			return doctor.Simple("cells", "loopd config", doctor.Bad, func(context.Context) (string, error) {
+				_, err := pickCells(s, cfg)
+				return cellsText(cfg), err
+			})(ctx)
 		}),
-		doctor.Simple("environment", "loopd schema launch", doctor.Bad, func(ctx context.Context) (string, error) {
-			s, err := suite(ctx)
-			if err != nil {
-				return "", err
-			}
-			return environmentText(s.Launch)
+		suite("environment", func(ctx context.Context, s harness.Suite) doctor.Row {
+			return doctor.Simple("environment", "loopd schema launch", doctor.Bad, func(context.Context) (string, error) {
+				return environmentText(s.Launch)
+			})(ctx)
 		}),
-		func(ctx context.Context) doctor.Row { return versionPin(ctx, e, cfg, suite) },
+		suite("agent version", func(ctx context.Context, s harness.Suite) doctor.Row { return versionPin(ctx, e, cfg, s) }),
 	}
 }
 
@@ -161,16 +159,12 @@ func agentUpdate(ctx context.Context, e env, cfg config.Config) doctor.Row {
 			Fix: "npm install -g @anthropic-ai/claude-code@" + strings.TrimPrefix(s.Agent, "claude "),
 		}
 	}
-	return doctor.Row{Name: name, Health: doctor.Odd, Detail: detail + "; it keeps its copy", Fix: `loopd freeze --reason "take the new agent CLI"`}
+	return doctor.Row{Name: name, Health: doctor.Odd, Detail: detail + "; it keeps its copy", Fix: `loopd freeze --end --reason "take the new agent CLI"`}
 }
 
 // versionPin compares the agent with the one version a suite is for.
-func versionPin(ctx context.Context, e env, cfg config.Config, suite func(context.Context) (harness.Suite, error)) doctor.Row {
+func versionPin(ctx context.Context, e env, cfg config.Config, s harness.Suite) doctor.Row {
 	const name = "agent version"
-	s, err := suite(ctx)
-	if err != nil {
-		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "loopd freeze"}
-	}
 	if s.Launch.CLIVersion == "" {
 		return doctor.Row{Name: name, Health: doctor.Good, Detail: "the suite takes any; a campaign keeps the one it began with"}
 	}

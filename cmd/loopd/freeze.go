@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,22 +19,34 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
+	"loopd/internal/draft"
+	"loopd/loop"
 )
 
+type freezeOptions struct {
+	reason string
+	end    bool // end the campaign under way although nothing changed
+	json   bool
+}
+
 func newFreeze(e env) *cobra.Command {
-	var reason string
-	var asJSON bool
+	var o freezeOptions
 	cmd := &cobra.Command{
 		Use: "freeze", Short: "seal what measures; ends a campaign under way", Args: noArgs,
-		Long: "  loopd freeze\n  loopd freeze --reason \"W2 asked for the wrong file\"\n\nWrites MANIFEST.mtree into the suite, and says what was sealed. Sealing a changed\nsuite again needs a reason, ends the campaign under way, and numbers of two seals\nare never compared.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runFreeze(cmd.Context(), e, reason, asJSON) },
+		Long: "  loopd freeze\n  loopd freeze --reason \"W2 asked for the wrong file\"\n\nWrites MANIFEST.mtree into the suite, and says what was sealed. Sealing a changed\nsuite again needs a reason, ends the campaign under way, and numbers of two seals\nare never compared. A suite with a scenario still to be filled in is refused.\nWhere nothing changed the seal holds, and the campaign goes on; --end ends it all\nthe same, so that one with another agent, judge or login can begin.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runFreeze(cmd.Context(), e, o) },
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why the suite is sealed again")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	f := cmd.Flags()
+	f.StringVar(&o.reason, "reason", "", "why the suite is sealed again")
+	f.BoolVar(&o.end, "end", false, "end the campaign under way although nothing changed")
+	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	return cmd
 }
 
-func runFreeze(ctx context.Context, e env, reason string, asJSON bool) error {
+func runFreeze(ctx context.Context, e env, o freezeOptions) error {
+	if o.end && o.reason == "" {
+		return usageError(`loopd freeze --end --reason "why it ends"`, "freeze: --end needs a reason")
+	}
 	l, err := loadConfig(e)
 	if err != nil {
 		return err
@@ -51,32 +64,85 @@ func runFreeze(ctx context.Context, e env, reason string, asJSON bool) error {
 	}
 	suite, digest, err := parses(dir)
 	if err != nil {
-		return &codedError{exitUsage, err, freezeHint(reason)}
+		return &codedError{exitUsage, err, mendHint(ctx, e, dir, err)}
+	}
+	if err := filledIn(dir, suite); err != nil {
+		return err
+	}
+	under, err := underWay(ctx, e, home)
+	if err != nil {
+		return err
 	}
 	old, readErr := frozen.ReadManifest(dir)
 	switch {
-	case readErr == nil && reason == "" && old.Digest() == digest:
-		return tellSeal(e, sealOf(dir, old, suite, "unchanged"), asJSON)
-	case readErr == nil && reason == "":
-		return usageError(`loopd freeze --reason "why it changed"`, "freeze %s: sealed already as %s; sealing again needs a reason", dir, old.Digest().Short())
-	case !errors.Is(readErr, fs.ErrNotExist) && reason == "":
-		return &codedError{exitUsage, fmt.Errorf("freeze %s: sealed already, and the seal cannot be read: %w", dir, readErr), `loopd freeze --reason "why it changed"`}
+	case readErr == nil && old.Digest() == digest && !o.ends(under):
+		s := sealOf(dir, old, suite, unchanged)
+		s.under = under
+		return tellSeal(ctx, e, s, o.json)
+	case readErr == nil && o.reason == "":
+		return usageError(sealAgain, "freeze %s: sealed already as %s; sealing again needs a reason", dir, old.Digest().Short())
+	case !errors.Is(readErr, fs.ErrNotExist) && o.reason == "":
+		return &codedError{exitUsage, fmt.Errorf("freeze %s: sealed already, and the seal cannot be read: %w", dir, readErr), sealAgain}
 	}
-	if reason == "" {
-		reason = "first seal"
+	return sealNow(ctx, e, home, dir, suite, under, o)
+}
+
+// sealAgain is the command that seals a suite that changed.
+const sealAgain = `loopd freeze --reason "why it changed"`
+
+// ends says whether a suite that did not change is sealed again for the sake of
+// the campaign under way: to end one that nothing else ends, or because a person
+// asks for it.
+func (o freezeOptions) ends(under *loop.State) bool {
+	if under == nil || o.reason == "" {
+		return false
 	}
-	if err := endCampaign(ctx, e, l.Config, home, "sealed again: "+reason); err != nil {
-		return err
+	return o.end || strings.HasPrefix(nextAfter(under), "loopd freeze")
+}
+
+func sealNow(ctx context.Context, e env, home campaign.Home, dir string, suite harness.Suite, under *loop.State, o freezeOptions) error {
+	if o.reason == "" {
+		o.reason = "first seal"
+	}
+	if under != nil {
+		// What measures is about to change.
+		if err := campaign.EndUnderWay(ctx, home, "sealed again: "+o.reason, time.Now, slog.New(slog.DiscardHandler)); err != nil {
+			return err
+		}
 	}
 	m, err := frozen.Seal(ctx, dir)
 	if err != nil {
-		return &codedError{exitUsage, err, freezeHint(reason)}
+		return &codedError{exitUsage, err, mendHint(ctx, e, dir, err)}
 	}
-	s := sealOf(dir, m, suite, reason)
-	if s.Findings, err = staticFindings(ctx, e); err != nil {
-		fmt.Fprintln(e.stderr, "loopd: the scenarios were not linted:", err)
+	s := sealOf(dir, m, suite, o.reason)
+	if under != nil {
+		s.Ended = &ended{Campaign: under.Started.Campaign, Kept: len(under.Kept)}
 	}
-	return tellSeal(e, s, asJSON)
+	return tellSeal(ctx, e, s, o.json)
+}
+
+// filledIn refuses a suite with a scenario that is still as a new one has it: it
+// would be sealed, run and paid for, and no session could pass.
+func filledIn(dir string, suite harness.Suite) error {
+	var open []string
+	for _, sc := range suite.Scenarios {
+		if n := len(draft.FillIns(sc)); n > 0 {
+			open = append(open, fmt.Sprintf("%s (%s)", sc.ID, counted(n, "place")))
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return usageError("loopd scenario lint", "freeze %s: still to be filled in: %s", dir, few(open))
+}
+
+// underWay is the campaign that has not ended, nil for none.
+func underWay(ctx context.Context, e env, home campaign.Home) (*loop.State, error) {
+	r, err := openReview(ctx, e, home.Dir)
+	if err != nil || len(r.states) == 0 || r.states[len(r.states)-1].Ended != nil {
+		return nil, err
+	}
+	return r.states[len(r.states)-1], nil
 }
 
 // layBundled lays the bundled suite out anew when it is not there.
@@ -107,22 +173,24 @@ func parses(dir string) (harness.Suite, frozen.Digest, error) {
 	return suite, loaded.Digest(), nil
 }
 
-// freezeHint is the command to give again once the suite is mended.
-func freezeHint(reason string) string {
-	if reason == "" {
-		return "loopd freeze"
+// mendHint is the command that shows or mends what keeps a suite from being
+// sealed.
+func mendHint(ctx context.Context, e env, dir string, err error) string {
+	if _, statErr := os.Stat(dir); statErr != nil {
+		return makeSuite
 	}
-	return fmt.Sprintf("loopd freeze --reason %q", reason)
-}
-
-// endCampaign closes the campaign under way, if there is one: what measures is
-// about to change.
-func endCampaign(ctx context.Context, e env, cfg config.Config, home campaign.Home, why string) error {
-	r, err := openReview(ctx, e, home.Dir)
-	if err != nil || len(r.states) == 0 || r.states[len(r.states)-1].Ended != nil {
-		return err
+	if refused, ok := errors.AsType[*frozen.RefusedError](err); ok {
+		return "ls -ld " + quoted(shownPath(e.dir, filepath.Join(dir, filepath.FromSlash(refused.Path))))
 	}
-	return campaign.EndUnderWay(ctx, home, why, time.Now, slog.New(slog.DiscardHandler))
+	w, err := openWorkbench(ctx, e)
+	if err != nil {
+		return hintOf(err)
+	}
+	defer w.close()
+	if len(w.subject.IDs()) == 0 {
+		return w.firstScenario()
+	}
+	return "loopd scenario lint"
 }
 
 // sealed is the JSON of the verb. Cells are by role: what a campaign would have
@@ -131,12 +199,25 @@ type sealed struct {
 	Suite     string               `json:"suite"`
 	Digest    frozen.Digest        `json:"digest"`
 	Files     int                  `json:"files"`
-	Reason    string               `json:"reason"` // "unchanged" when nothing was written
+	Reason    string               `json:"reason"` // unchanged when nothing was written
 	Scenarios map[harness.Role]int `json:"scenarios"`
 	Fixtures  []string             `json:"fixtures"`
 	Tiers     []string             `json:"tiers"`
 	Cells     map[harness.Role]int `json:"cells"`
 	Findings  int                  `json:"findings"` // of the lint, as far as no run is needed
+	// Ended is the campaign that this seal ended, left out for none.
+	Ended *ended `json:"ended,omitempty"`
+
+	under *loop.State // what goes on where nothing was written, nil for none
+}
+
+// unchanged is the reason of a seal that holds.
+const unchanged = "unchanged"
+
+// ended is a campaign that a new seal ended, with how many candidates it kept.
+type ended struct {
+	Campaign string `json:"campaign"`
+	Kept     int    `json:"kept"`
 }
 
 // roles are those of a campaign's grid, then practice.
@@ -164,20 +245,33 @@ func sealOf(dir string, m frozen.Manifest, suite harness.Suite, reason string) s
 	return s
 }
 
-func tellSeal(e env, s sealed, asJSON bool) error {
+func tellSeal(ctx context.Context, e env, s sealed, asJSON bool) error {
+	var err error
+	if s.Findings, err = staticFindings(ctx, e); err != nil {
+		fmt.Fprintln(e.stderr, "loopd: the scenarios were not linted:", err)
+	}
 	if s.Findings > 0 {
 		fmt.Fprintf(e.stderr, "loopd: the lint has %s; see loopd scenario lint\n", findings(s.Findings))
 	}
 	if asJSON {
 		return printJSON(e.stdout, s)
 	}
-	if s.Reason == "unchanged" {
-		fmt.Fprintf(e.stdout, "unchanged, digest %s\n", s.Digest.Short())
+	next := "loopd plan"
+	if s.Reason == unchanged {
+		fmt.Fprintf(e.stdout, "the seal holds, nothing changed: digest %s\n", s.Digest.Short())
 	} else {
-		fmt.Fprintf(e.stdout, "sealed %s: %d files, digest %s (%s)\n", s.Suite, s.Files, s.Digest.Short(), s.Reason)
+		fmt.Fprintf(e.stdout, "sealed %s:\n%s", s.Suite, wrap(fmt.Sprintf("%d files, digest %s (%s)", s.Files, s.Digest.Short(), s.Reason), "  "))
+		next = "loopd selftest"
 	}
-	_, err := fmt.Fprintf(e.stdout, "scenarios: %s\nfixtures: %s; tiers: %s\ncells: %s\n\nNext: loopd plan\n",
-		byRole(s.Scenarios), strings.Join(s.Fixtures, ", "), strings.Join(s.Tiers, ", "), byRole(s.Cells))
+	switch {
+	case s.Ended != nil:
+		fmt.Fprint(e.stdout, wrap(fmt.Sprintf("ends campaign %s, kept %d; its numbers are not compared with the next", s.Ended.Campaign, s.Ended.Kept), "  "))
+	case s.under != nil:
+		fmt.Fprintf(e.stdout, "campaign %s goes on\n", s.under.Started.Campaign)
+		next = nextAfter(s.under)
+	}
+	_, err = fmt.Fprintf(e.stdout, "scenarios: %s\nfixtures: %s; tiers: %s\ncells: %s\n\nNext: %s\n",
+		byRole(s.Scenarios), strings.Join(s.Fixtures, ", "), strings.Join(s.Tiers, ", "), byRole(s.Cells), next)
 	return err
 }
 

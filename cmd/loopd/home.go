@@ -20,6 +20,8 @@ func runHome(e env) error {
   loopd run         opens a campaign
 
 To see a whole campaign first, simulated:  loopd rehearse
+
+Next: loopd init
 `)
 		return err
 	}
@@ -27,7 +29,11 @@ To see a whole campaign first, simulated:  loopd rehearse
 		return err
 	}
 	if len(r.states) == 0 {
-		_, err := fmt.Fprintln(e.stdout, "No campaign yet.\n\nNext: loopd plan")
+		l, err := loadConfig(e)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(e.stdout, "No campaign yet.\n\nNext: %s\n", nextStep(context.Background(), e, l.Config, r.home))
 		return err
 	}
 	s := r.states[len(r.states)-1]

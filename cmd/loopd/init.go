@@ -50,9 +50,14 @@ type setup struct {
 	Wrote  []string      `json:"wrote"`
 	Kept   []string      `json:"kept"` // was there, and was left alone
 	Suite  string        `json:"suite"`
+	// Manifest is the command that writes the manifest the plugin lacks, empty where
+	// it has one.
+	Manifest string `json:"manifest,omitempty"`
 	// Set is the line for a loopd.yaml that names another suite, empty for none.
 	Set  string `json:"set,omitempty"`
 	Next string `json:"next"`
+	// More is what to read before that, empty for nothing.
+	More string `json:"more,omitempty"`
 }
 
 func runInit(e env, o initOptions) error {
@@ -60,7 +65,7 @@ func runInit(e env, o initOptions) error {
 	_, err := os.Lstat(settings)
 	had := err == nil
 	if had && !o.own {
-		return usageError("loopd config", "set up %s: %s exists", e.dir, settings)
+		return usageError("loopd", "set up %s: %s exists; loopd alone says what comes next", e.dir, settings)
 	}
 	s, place, err := surveyHere(e, o, had)
 	if err != nil {
@@ -88,12 +93,12 @@ func runInit(e env, o initOptions) error {
 // surveyHere finds the plugin that is meant and surveys it. Beside settings that
 // exist it is the plugin they name.
 func surveyHere(e env, o initOptions, had bool) (setup, string, error) {
-	var place string
+	var place, listed string
 	var err error
 	if had && o.plugin == "" {
 		place, err = configured(e)
 	} else {
-		place, err = choose(e, o.plugin)
+		place, listed, err = choose(e, o.plugin)
 	}
 	if err != nil {
 		return setup{}, "", err
@@ -104,7 +109,11 @@ func surveyHere(e env, o initOptions, had bool) (setup, string, error) {
 		return setup{}, "", fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	defer root.Close()
-	if s.Plugin, err = survey.Read(root.FS()); err != nil {
+	s.Plugin, err = survey.Read(root.FS())
+	if errors.Is(err, survey.ErrNoPlugin) && listed != "" {
+		s.Plugin, s.Manifest, err = survey.ReadListed(root.FS(), listed), manifestLine(place, listed), nil
+	}
+	if err != nil {
 		return setup{}, "", usageError("loopd init --help", "set up %s: %w", s.Dir, err)
 	}
 	return s, place, nil
@@ -123,19 +132,20 @@ func configured(e env) (string, error) {
 	return filepath.ToSlash(place), nil
 }
 
-// choose finds the plugin that is meant among those of the repository.
-func choose(e env, name string) (string, error) {
+// choose finds the plugin that is meant among those of the repository: its place,
+// and the name it is listed by.
+func choose(e env, name string) (place, listed string, err error) {
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
-		return "", fmt.Errorf("set up %s: %w", e.dir, err)
+		return "", "", fmt.Errorf("set up %s: %w", e.dir, err)
 	}
 	defer root.Close()
 	places, err := survey.Places(root.FS())
 	if errors.Is(err, survey.ErrNoPlugin) {
-		return "", usageError(nearestPlugin(e.dir), "set up %s: no plugin here: %w", e.dir, err)
+		return "", "", usageError(nearestPlugin(e.dir), "set up %s: no plugin here: %w", e.dir, err)
 	}
 	if err != nil {
-		return "", usageError("loopd init --help", "set up %s: %w", e.dir, err)
+		return "", "", usageError("loopd init --help", "set up %s: %w", e.dir, err)
 	}
 	here := slices.DeleteFunc(slices.Clone(places), func(p survey.Place) bool { return !p.Manifest })
 	if name != "" {
@@ -143,13 +153,13 @@ func choose(e env, name string) (string, error) {
 	}
 	switch {
 	case len(here) == 1:
-		return here[0].Dir, measurable(e.dir, here[0])
+		return here[0].Dir, here[0].Name, measurable(e.dir, here[0])
 	case len(here) > 1:
-		return "", usageError("loopd init --plugin "+here[0].Name, "set up %s: %d plugins here, say which: %s", e.dir, len(here), names(here))
+		return "", "", usageError("loopd init --plugin "+here[0].Name, "set up %s: %d plugins here, say which: %s", e.dir, len(here), names(here))
 	case name != "":
-		return "", usageError("loopd init", "set up %s: no plugin %q here", e.dir, name)
+		return "", "", usageError("loopd init", "set up %s: no plugin %q here", e.dir, name)
 	}
-	return "", measurable(e.dir, places[0])
+	return places[0].Dir, places[0].Name, measurable(e.dir, places[0])
 }
 
 func names(places []survey.Place) string {
@@ -167,12 +177,17 @@ func measurable(dir string, p survey.Place) error {
 		return usageError("loopd init --help", "set up %s: %s: %s", dir, p.Name, p.Fault)
 	case p.Source != "":
 		return usageError("git clone ITS-REPOSITORY && cd ITS-REPOSITORY && loopd init", "set up %s: %s is not here: its source is %s", dir, p.Name, p.Source)
-	case !p.Manifest:
-		at := path.Join(p.Dir, survey.ManifestPath)
-		return usageError("mkdir -p "+path.Dir(at)+" && echo '{\"name\": \""+p.Name+"\"}' > "+at,
-			"set up %s: only the marketplace describes %s: without a %s no session can be started with it", dir, p.Name, at)
+	case !p.Manifest && !p.Tree:
+		return usageError(manifestLine(p.Dir, p.Name),
+			"set up %s: only the marketplace describes %s, and without a %s no session would find its skills", dir, p.Name, path.Join(p.Dir, survey.ManifestPath))
 	}
 	return nil
+}
+
+// manifestLine is the command that gives a plugin the manifest it lacks.
+func manifestLine(dir, name string) string {
+	at := path.Join(dir, survey.ManifestPath)
+	return "mkdir -p " + quoted(path.Dir(at)) + " && echo '{\"name\": \"" + name + "\"}' > " + quoted(at)
 }
 
 // nearestPlugin is the command for a directory without a plugin: to go where one is.
@@ -215,7 +230,7 @@ func (s *setup) writeSuite(e env, own bool) error {
 	err = write()
 	switch {
 	case errors.Is(err, fs.ErrExist) && own:
-		return usageError("loopd freeze", "set up %s: %s exists", s.Plugin.Name, dir)
+		return usageError("loopd", "set up %s: %s exists; loopd alone says what comes next", s.Plugin.Name, dir)
 	case errors.Is(err, fs.ErrExist):
 		s.Kept = append(s.Kept, ownSuite+"/")
 	case err != nil:
@@ -253,12 +268,16 @@ func (s *setup) set(e env) {
 
 // next is the command that comes next, and what to do before it.
 func (s *setup) next(e env) string {
+	if s.Manifest != "" {
+		return s.Manifest
+	}
 	if s.Suite == config.Bundled {
 		return "loopd doctor"
 	}
 	next := "loopd freeze"
 	if found, _ := filepath.Glob(filepath.Join(e.dir, ownSuite, "scenarios", "*.md")); s.Suite == ownSuite && len(found) == 0 {
-		next = "loopd scenario new, for which " + ownSuite + "/README.md says more"
+		next = makeFixture(ownSuite, "project")
+		s.More = ownSuite + "/README.md says what the suite needs: a small project below fixtures, and scenarios."
 	}
 	if s.Set != "" {
 		next += fmt.Sprintf(", once %s says %q", config.FileName, s.Set)

@@ -40,7 +40,15 @@ func (s setup) print(out io.Writer) error {
 		fmt.Fprintln(&b, "left "+name+" as it was")
 	}
 	fmt.Fprintln(&b)
-	paragraph(&b, "Next: ", s.Next)
+	if s.More != "" {
+		paragraph(&b, "", s.More)
+		fmt.Fprintln(&b)
+	}
+	if s.Set != "" {
+		paragraph(&b, "Next: ", s.Next)
+	} else {
+		fmt.Fprintln(&b, "Next: "+s.Next) // whole, to be copied
+	}
 	_, err := out.Write(b.Bytes())
 	return err
 }

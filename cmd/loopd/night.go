@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"loopd/harness"
@@ -208,13 +207,9 @@ func (n *night) warnOfLittle(ctx context.Context, e env, states []*loop.State) {
 
 // startGateway opens the way to the API the user's environment names.
 func startGateway(ctx context.Context, e env, cred config.Credential) (*gateway.Gateway, error) {
-	base := e.getenv("ANTHROPIC_BASE_URL")
-	if base == "" {
-		base = "https://api.anthropic.com"
-	}
-	upstream, err := url.Parse(base)
+	upstream, err := serviceURL(e)
 	if err != nil {
-		return nil, usageError("", "ANTHROPIC_BASE_URL: %w", err)
+		return nil, err
 	}
 	header := gateway.HeaderKey
 	if cred.Kind == config.OAuthToken {

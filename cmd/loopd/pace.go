@@ -137,12 +137,16 @@ func (e paying) Run(ctx context.Context, spec harness.Spec) (harness.Trial, erro
 }
 
 // sayPaused says what is waited for.
-func sayPaused(e env, p loop.Paused, until time.Time) {
-	if p.Battery {
+func (n *night) sayPaused(ctx context.Context, e env, s *loop.State, until time.Time) {
+	if p := s.Paused; p.Battery {
 		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when the mains are back\n", p.Reason)
 		return
 	}
-	fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, timeText(time.Now(), until))
+	reason, class := pauseReason(s)
+	fmt.Fprintf(e.stderr, "loopd: paused: %s%s; going on at %s\n", reason, whyFailed(ctx, e, class), timeText(time.Now(), until))
+	if !n.o.serving {
+		fmt.Fprintln(e.stderr, "loopd: --no-wait stops instead")
+	}
 }
 
 // timeText writes a moment as people at this machine say it, with the day where

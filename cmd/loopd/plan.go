@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -71,6 +72,11 @@ func runPlan(ctx context.Context, e env, o planOptions) error {
 	sessions, err := p.sessions(o)
 	if err != nil {
 		return err
+	}
+	if !o.json {
+		if err := p.tellQueue(e); err != nil {
+			return err
+		}
 	}
 	if sessions == 0 {
 		return p.suggest(ctx, e, o.json, false)
@@ -334,6 +340,28 @@ func printOutlook(e env, o outlook) error {
 		o.Hours, o.SecondsFrom, price, o.DiskMB, o.Smallest)
 	_, err := fmt.Fprintf(e.stdout, "\nNext: loopd run --sessions %d --profile %s\n", o.Sessions, o.Profile)
 	return err
+}
+
+// tellQueue says that nothing waits to be measured, where there is a plugin to
+// measure.
+func (p planner) tellQueue(e env) error {
+	if p.cfg.Plugin == "" || p.queue.waiting > 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(e.stdout, "0 candidates wait: %s\n\n", addCandidate)
+	return err
+}
+
+// warnOfNone says that a campaign has nothing to compare the start with. It goes
+// on: the pilot is of use, and a candidate may come any time.
+func warnOfNone(e env, home campaign.Home, s *loop.State) {
+	if s.Phase == loop.Gate || s.Phase == loop.Transfer || len(s.Waiting()) > 0 || len(s.Kept) > 0 {
+		return
+	}
+	spooled, err := home.Spooled()
+	if err == nil && !slices.ContainsFunc(spooled, func(f campaign.Spooled) bool { return f.Err == nil }) {
+		fmt.Fprintf(e.stderr, "loopd: warning: 0 candidates wait, so only the start is measured;\nloopd: add one, also while it runs: %s\n", addCandidate)
+	}
 }
 
 // promiseLines breaks the promise in two for a terminal.

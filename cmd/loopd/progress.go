@@ -23,10 +23,10 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, budget int) *progress {
-	f, ok := w.(*os.File)
-	if !ok || !isatty.IsTerminal(f.Fd()) {
+	if !isTerminal(w) {
 		return &progress{}
 	}
+	f := w.(*os.File)
 	if width, height, err := term.GetSize(int(f.Fd())); err != nil || width == 0 || height == 0 {
 		return &progress{plain: f} // a bar would draw nothing there
 	}
@@ -37,6 +37,12 @@ func newProgress(w io.Writer, budget int) *progress {
 		mpb.BarRemoveOnComplete(),
 	)
 	return p
+}
+
+// isTerminal says whether a person reads what is written.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // observe follows the campaign; it is called from the one goroutine that owns

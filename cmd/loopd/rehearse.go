@@ -307,10 +307,11 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "\n%d sessions, %d valid, %s; %s\n", r.Sessions, r.Valid, invalidText(r.Invalid), noteText(r))
+	terminal := isTerminal(e.stdout)
+	fmt.Fprint(e.stdout, "\n"+fitted(fmt.Sprintf("%d sessions, %d valid, %s; %s", r.Sessions, r.Valid, invalidText(r.Invalid), noteText(r)), "  ", terminal))
 	fmt.Fprintf(e.stdout, "%d of %d planted faults show as their class\n", shownRight(r.Faults), len(r.Faults))
-	fmt.Fprintf(e.stdout, "%d of %d sessions isolated; ", r.Isolated, r.Sessions)
-	fmt.Fprintf(e.stdout, "%d mismatches, %d orphan processes, user's repository untouched: %s\n", r.Mismatches, r.Orphans, yesNo(r.UserUntouched))
+	fmt.Fprint(e.stdout, fitted(fmt.Sprintf("%d of %d sessions isolated; %d mismatches, %d orphan processes, user's repository untouched: %s",
+		r.Isolated, r.Sessions, r.Mismatches, r.Orphans, yesNo(r.UserUntouched)), "  ", terminal))
 	_, err := fmt.Fprintf(e.stdout, "%.0f s, %.2f s a session, at most %.0f MB resident\n", r.WallSeconds, r.SessionSeconds, r.ResidentMB)
 	return err
 }
@@ -335,6 +336,6 @@ func noteText(r rehearsal.Result) string {
 
 // printKept says where to look further when the directory stays.
 func printKept(e env, dir string) error {
-	_, err := fmt.Fprintf(e.stdout, "\nKept in %s. Next: loopd report --state %s\n", dir, filepath.Join(dir, "state"))
+	_, err := fmt.Fprintf(e.stdout, "\nKept in %s\n\nNext: loopd report --state %s\n", dir, filepath.Join(dir, "state"))
 	return err
 }

@@ -59,6 +59,7 @@ func newRoot(e env) *cobra.Command {
 			root.AddCommand(v)
 		}
 	}
+	fitHelp(root)
 	return root
 }
 

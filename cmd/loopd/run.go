@@ -32,7 +32,7 @@ func newFinish(e env) *cobra.Command {
 func newResume(e env) *cobra.Command {
 	o := runOptions{resume: true}
 	cmd := &cobra.Command{
-		Use: "resume", Short: "go on with a campaign that was paused, or halted for something outside it", Args: noArgs,
+		Use: "resume", Short: "go on with a campaign that was paused or halted", Args: noArgs,
 		Long: "  loopd login && loopd resume\n\nA campaign that met a limit, or was halted because a login, a bill or a model's\nname was refused, goes on where it stopped. A halt for a changed suite does not\nlift: \"loopd freeze\" ends that campaign.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
@@ -156,6 +156,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 		fmt.Fprintln(e.stderr, "loopd: "+n.allowed.Why)
 	}
 	s := n.campaign.Current()
+	warnOfNone(e, n.campaign.Home, s)
 	n.purses = pursesOf(n.cfg, s)
 	n.trial.Instrument, n.trial.Purses = s.Started.Instrument, n.purses.of
 	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
@@ -202,7 +203,7 @@ func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who list
 		Campaign: n.campaign, Governor: n.governor, Clock: clock.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Board: who.board,
 		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe},
 		Mains: func(ctx context.Context, stop <-chan struct{}) bool { return n.waitForMains(ctx, e, stop) },
-		Say:   func(p loop.Paused, until time.Time) { sayPaused(e, p, until) },
+		Say:   func(until time.Time) { n.sayPaused(ctx, e, n.campaign.Current(), until) },
 	}
 	return shift.Run(ctx, drain)
 }

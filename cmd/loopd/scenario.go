@@ -55,6 +55,7 @@ type workbench struct {
 	cfg     config.Config
 	home    campaign.Home
 	dir     string
+	from    string // the working directory, seen from which paths are shown
 	loaded  *frozen.Suite
 	subject draft.Subject
 	close   func()
@@ -69,14 +70,14 @@ func openWorkbench(ctx context.Context, e env) (workbench, error) {
 		if err != nil {
 			return workbench{}, err
 		}
-		w := workbench{home: b.home, dir: b.sealed.Dir, loaded: b.sealed.Frozen, close: b.close}
+		w := workbench{home: b.home, from: e.dir, dir: b.sealed.Dir, loaded: b.sealed.Frozen, close: b.close}
 		w.subject = draft.Subject{Suite: b.sealed.Suite, Plugin: b.wording.Plugin}
 		return w, nil
 	}
 	if err != nil {
 		return workbench{}, err
 	}
-	w := workbench{cfg: l.Config, dir: l.Config.Suite, close: func() {}}
+	w := workbench{cfg: l.Config, from: e.dir, dir: l.Config.Suite, close: func() {}}
 	if w.home, err = homeOf(e, l.Config); err != nil {
 		return w, err
 	}
@@ -96,7 +97,7 @@ func (w *workbench) read() error {
 		return &codedError{exitUsage, fmt.Errorf("read suite: %w", err), suiteHint(w.dir)}
 	}
 	if w.subject.Suite, w.subject.Faults, err = harness.ReadDraft(w.loaded.FS()); err != nil {
-		return &codedError{exitUsage, errors.New(strings.ReplaceAll(fmt.Sprintf("%s: %v", w.dir, err), "\n", "; ")), "loopd schema --help"}
+		return &codedError{exitUsage, errors.New(strings.ReplaceAll(fmt.Sprintf("%s: %v", w.dir, err), "\n", "; ")), profileHint(w.from, w.dir)}
 	}
 	if w.subject.Graphs, err = w.home.Graphs(); err != nil {
 		return err
@@ -115,6 +116,15 @@ func suiteHint(dir string) string {
 		return makeSuite
 	}
 	return "loopd scenario lint --help"
+}
+
+// profileHint opens what a suite cannot be read without, or makes it.
+func profileHint(from, dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "fixtures")); err != nil {
+		return makeFixture(shownPath(from, dir), "project")
+	}
+	dir = shownPath(from, dir)
+	return "$EDITOR " + quoted(filepath.Join(dir, "checker.yaml")) + " " + quoted(filepath.Join(dir, "launch.yaml"))
 }
 
 // makeSuite copies the bundled suite for a plugin that is set up without one. It
@@ -148,22 +158,22 @@ func newScenarioNew(e env) *cobra.Command {
 	var o newOptions
 	cmd := &cobra.Command{
 		Use: "new NAME", Short: "a scenario file to fill in", Args: oneArg("name"),
-		Long: "  loopd scenario new W4 --skill find-things --fixture shop\n\nWrites scenarios/NAME.md into your own suite, with comments that say what each part\nis for. It can be read as it is; loopd scenario lint NAME lists what is left to\nfill in. Nothing that exists is overwritten.",
+		Long: "  loopd scenario new W4 --skill find-things --fixture shop\n  loopd scenario new N1 --role guard --skill find-things --fixture shop\n\nWrites scenarios/NAME.md into your own suite, with comments that say what each\npart is for. It can be read as it is; loopd scenario lint NAME lists what is left\nto fill in. Nothing that exists is overwritten. Every role needs --skill and\n--fixture; of a guard the skill is the one a session must not turn to.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runScenarioNew(cmd.Context(), e, args[0], o)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.role, "role", string(harness.Objective), "objective, guard, control, reserve or practice")
-	f.StringVar(&o.skill, "skill", "", "the skill of the plugin it is about")
-	f.StringVar(&o.fixture, "fixture", "", "the project it works on, a directory of the suite's fixtures/")
+	f.StringVar(&o.role, "role", string(harness.Objective), "objective, guard, control, reserve, practice")
+	f.StringVar(&o.skill, "skill", "", "the skill it is about; needed, also for a guard")
+	f.StringVar(&o.fixture, "fixture", "", "the project it works on, below fixtures/; needed")
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	return cmd
 }
 
 func runScenarioNew(ctx context.Context, e env, name string, o newOptions) error {
-	if o.skill == "" || o.fixture == "" {
-		return usageError("loopd scenario new --help", "new scenario: --skill and --fixture are needed")
+	if err := o.complete(name); err != nil {
+		return err
 	}
 	w, err := ownWorkbench(ctx, e)
 	if err != nil {
@@ -196,6 +206,27 @@ func runScenarioNew(ctx context.Context, e env, name string, o newOptions) error
 		return fmt.Errorf("new scenario: %w", err)
 	}
 	return w.tellNew(e, name, path, o.json)
+}
+
+// complete says which of the flags that every role needs is missing.
+func (o newOptions) complete(name string) error {
+	var missing []string
+	skill, fixture := o.skill, o.fixture
+	if skill == "" {
+		missing, skill = append(missing, "--skill"), "SKILL"
+	}
+	if fixture == "" {
+		missing, fixture = append(missing, "--fixture"), "NAME"
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	role := ""
+	if o.role != string(harness.Objective) {
+		role = " --role " + quoted(o.role)
+	}
+	return usageError(fmt.Sprintf("loopd scenario new %s%s --skill %s --fixture %s", quoted(name), role, quoted(skill), quoted(fixture)),
+		"new scenario: every role, a guard too, needs --skill and --fixture; missing: %s", strings.Join(missing, ", "))
 }
 
 // ownWorkbench opens the plugin's own suite; the bundled one takes no scenario.
@@ -249,7 +280,7 @@ func (w workbench) fixture(e env, name string, o newOptions) (string, error) {
 		known = append(known, f)
 	}
 	slices.Sort(known)
-	hint := "loopd scenario new --help"
+	hint := makeFixture(shownPath(w.from, w.dir), base)
 	if meant := nearest(base, known); meant != "" {
 		hint = fmt.Sprintf("loopd scenario new %s --skill %s --fixture %s", name, o.skill, meant)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -52,44 +53,54 @@ func newScenarioImport(e env) *cobra.Command {
 const importHint = "loopd scenario import --help"
 
 func runScenarioImport(e env, name string, o importOptions) error {
-	into, err := importInto(e, o.into)
+	if _, err := os.Stat(e.path(name)); err != nil {
+		return &codedError{exitUsage, fmt.Errorf("import %s: no such file or folder", name), importHint}
+	}
+	into, err := importInto(e, name, o.into)
 	if err != nil {
 		return err
 	}
 	found, err := exchange.Import(e.path(name), exchange.Options{Skill: o.skill})
 	if _, noSkill := errors.AsType[*exchange.NoSkillError](err); noSkill {
-		return &codedError{exitUsage, err, "loopd scenario import " + name + " --skill SKILL"}
+		return &codedError{exitUsage, err, "loopd scenario import " + quoted(name) + " --skill SKILL"}
 	}
 	if err != nil {
 		return &codedError{exitUsage, err, importHint}
 	}
 	files, err := found.Write(e.path(into))
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("import %s: %w", name, err), "loopd scenario import " + name + " --into DIR"}
+		return &codedError{exitUsage, fmt.Errorf("import %s: %w", name, err), intoHint(name)}
 	}
 	if o.asJSON {
 		return printJSON(e.stdout, importDocument(found, into, files))
 	}
-	if rel, err := filepath.Rel(e.dir, e.path(into)); err == nil && filepath.IsLocal(rel) {
-		into = rel
+	own := false
+	if l, err := loadConfig(e); err == nil {
+		own = l.Config.Suite == filepath.Clean(e.path(into))
 	}
-	return printImport(e.stdout, found, into)
+	into = shownPath(e.dir, e.path(into))
+	return printImport(e.stdout, found, into, own)
+}
+
+// intoHint is the command that imports into a folder of its own.
+func intoHint(name string) string {
+	return "loopd scenario import " + quoted(name) + " --into drafts"
 }
 
 // importInto is the suite drafts are written to.
-func importInto(e env, into string) (string, error) {
+func importInto(e env, name, into string) (string, error) {
 	if into != "" {
 		return into, nil
 	}
 	l, err := loadConfig(e)
 	if err != nil {
-		return "", usageError("loopd scenario import PATH --into DIR", "import scenarios: no loopd.yaml here that names a suite")
+		return "", usageError(intoHint(name), "import scenarios: no loopd.yaml here that names a suite")
 	}
 	if l.Config.Suite == config.Bundled {
-		return "", usageError("loopd scenario import PATH --into DIR", "import scenarios: the bundled suite takes none in: name a folder")
+		return "", usageError(intoHint(name), "import scenarios: the bundled suite takes none in: name a folder")
 	}
 	if _, err := frozen.ReadManifest(l.Config.Suite); err == nil {
-		return "", usageError("loopd scenario import PATH --into drafts", "import scenarios: %s is sealed, and a draft in it would be drift: name another folder", l.Config.Suite)
+		return "", usageError(intoHint(name), "import scenarios: %s is sealed, and a draft in it would be drift: name another folder", l.Config.Suite)
 	}
 	return l.Config.Suite, nil
 }
@@ -157,7 +168,9 @@ func unmappedNames(d *harness.Draft) []string {
 // width is what everything printed for people keeps within.
 const width = 80
 
-func printImport(w io.Writer, found exchange.Found, into string) error {
+// printImport says what was made; own is whether into is the suite of the
+// settings, which is the one that the lint looks at.
+func printImport(w io.Writer, found exchange.Found, into string, own bool) error {
 	var b strings.Builder
 	flagged, fields := 0, make(map[string]int)
 	seen := make(map[string][]string) // drafts by flag
@@ -202,7 +215,12 @@ func printImport(w io.Writer, found exchange.Found, into string) error {
 	for _, s := range found.Skipped {
 		b.WriteString(wrap("  "+s.String(), "    "))
 	}
-	b.WriteString("\nGive each draft what it lacks and take its key draft out; until then the suite\nis not sealed.\n\nNext: loopd scenario lint\n")
+	b.WriteString("\nGive each draft what it lacks and take its key draft out; until then the suite\nis not sealed.\n")
+	if own {
+		b.WriteString("\nNext: loopd scenario lint\n")
+	} else {
+		b.WriteString("Then move it to the scenarios of your suite, where loopd scenario lint\nlooks at it.\n\nNext: $EDITOR " + quoted(filepath.Join(into, "scenarios", found.Drafts[0].Scenario.ID+".md")) + "\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/draft"
 )
@@ -75,7 +76,7 @@ func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) erro
 
 // mend is the command that opens what the first finding is about.
 func (w workbench) mend(found []draft.Finding) string {
-	at := w.dir
+	at := shownPath(w.from, w.dir)
 	if found[0].Scenario != "" {
 		at = filepath.Join(at, "scenarios", found[0].Scenario+".md")
 	}
@@ -94,23 +95,24 @@ func (w workbench) play(ctx context.Context, e env, static []draft.Finding, ids 
 func findings(n int) string { return counted(n, "finding") }
 
 func (w workbench) printLint(e env, out linted) error {
-	table := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	longest := 0
 	for _, f := range out.Findings {
-		fmt.Fprintf(table, "%s\t%s\n", orSuite(f.Scenario), f)
+		longest = max(longest, len(orSuite(f.Scenario)))
+	}
+	var b strings.Builder
+	for _, f := range out.Findings {
+		b.WriteString(fitted(fmt.Sprintf("%-*s  %s", longest, orSuite(f.Scenario), f), strings.Repeat(" ", longest+4), isTerminal(e.stdout)))
 	}
 	for _, u := range out.NotRun {
 		if u.Scenario != "" && slices.ContainsFunc(out.Findings, func(f draft.Finding) bool { return f.Scenario == u.Scenario }) {
 			continue // what it lacks stands above
 		}
-		fmt.Fprintf(table, "%s\tnot run: %s (%s)\n", orSuite(u.Scenario), u.Reason, u.Hint)
+		b.WriteString(notRunLine(e, u))
 	}
-	if err := table.Flush(); err != nil {
-		return err
+	if len(out.Findings) == 0 {
+		fmt.Fprintf(&b, "%s, %s played: nothing found\n\nNext: %s\n", counted(out.Scenarios, "scenario"), counted(out.Runs, "run"), w.next())
 	}
-	if len(out.Findings) > 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(e.stdout, "%s, %s played: nothing found\n\nNext: %s\n", counted(out.Scenarios, "scenario"), counted(out.Runs, "run"), w.next())
+	_, err := io.WriteString(e.stdout, b.String())
 	return err
 }
 
@@ -121,18 +123,13 @@ func orSuite(id string) string {
 	return id
 }
 
-// next is what follows a suite in which nothing was found.
+// next is what follows scenarios in which nothing was found; others of the suite
+// may be unfilled.
 func (w workbench) next() string {
-	old, err := frozen.ReadManifest(w.dir)
-	switch {
-	case w.cfg.Plugin == "":
+	if w.cfg.Plugin == "" {
 		return "loopd rehearse"
-	case err != nil:
-		return "loopd freeze"
-	case old.Digest() != w.loaded.Digest():
-		return `loopd freeze --reason "why it changed"`
 	}
-	return "loopd plan"
+	return cmp.Or(w.lacks(), "loopd plan")
 }
 
 // staticFindings counts what can be said of a suite without playing a run. That

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,10 +93,15 @@ func runSelftest(ctx context.Context, e env, o selftestOptions) error {
 	} else {
 		err = printSelftest(e, out, o.all)
 	}
-	if err != nil {
+	if err := cmp.Or(err, out.verdict()); err != nil || o.json {
 		return err
 	}
-	return out.verdict()
+	next := "loopd rehearse"
+	if b.cfg.Plugin != "" {
+		next = nextStep(ctx, e, b.cfg, b.home)
+	}
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
+	return err
 }
 
 func selftestOf(r rehearsal.SelfReport, all bool) selftestResult {
@@ -155,10 +161,11 @@ func printSelftest(e env, r selftestResult, all bool) error {
 		if !c.Right {
 			got += " WRONG"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Scenario, run, want, got, c.AxisA, c.AxisB, strings.Join(c.Reasons, ","))
-	}
-	for _, u := range r.NotRun {
-		fmt.Fprintf(w, "%s\tnot run\t\t\t\t\t%s (%s)\n", u.Scenario, u.Reason, u.Hint)
+		reasons := strings.Join(c.Reasons, ",")
+		if !c.Right && len(c.Failed) > 0 {
+			reasons += " at " + strings.Join(c.Failed, ", ")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Scenario, run, want, got, c.AxisA, c.AxisB, reasons)
 	}
 	for _, a := range r.Listed {
 		got := string(a.Got)
@@ -173,9 +180,17 @@ func printSelftest(e env, r selftestResult, all bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(e.stdout, "\n%d runs (%d of them damaged), %d wrong\nexploits: %d kinds, %d attempts, %d killed (%.1f%%), %d false passes; %d did not fit\n",
+	for _, u := range r.NotRun {
+		fmt.Fprint(e.stdout, notRunLine(e, u))
+	}
+	_, err := fmt.Fprintf(e.stdout, "\n%d runs (%d of them damaged), %d wrong\nexploits: %d kinds, %d attempts, %d killed (%.1f%%), %d false passes;\n%d more did not fit a scenario\n",
 		r.Cases, damaged, r.Wrong, r.Exploits, r.Attempts, r.Killed, 100*r.KillRate, r.FalsePasses, r.Skipped)
 	return err
+}
+
+// notRunLine says why a scenario was not run, and what would help.
+func notRunLine(e env, u harness.Unrun) string {
+	return fitted(fmt.Sprintf("%s  not run: %s (%s)", orSuite(u.Scenario), u.Reason, u.Hint), "    ", isTerminal(e.stdout))
 }
 
 // bench is what single sessions outside a campaign are run with.

@@ -164,6 +164,8 @@ func nextAfter(s *loop.State) string {
 		return `loopd freeze --reason "end the halted campaign"`
 	case s.Ended == nil:
 		return "loopd run"
+	case s.Ended.Outcome == loop.NothingMeasured:
+		return "loopd doctor"
 	case report.Confirmed(s):
 		return "loopd adopt"
 	}
@@ -187,9 +189,10 @@ func stop(s *loop.State) error {
 	case s.Halted != nil:
 		return &codedError{exitFailed, fmt.Errorf("halted: %s", s.Halted.Reason), nextAfter(s)}
 	case s.Paused != nil:
-		return &codedError{exitPaused, fmt.Errorf("paused: %s", s.Paused.Reason), nextAfter(s)}
+		reason, _ := pauseReason(s)
+		return &codedError{exitPaused, fmt.Errorf("paused: %s", reason), nextAfter(s)}
 	case s.Ended != nil && s.Ended.Outcome == loop.NothingMeasured:
-		return &codedError{exitFailed, fmt.Errorf("nothing measured: %s", s.Ended.Why), "loopd report"}
+		return &codedError{exitFailed, fmt.Errorf("nothing measured: %s", s.Ended.Why), nextAfter(s)}
 	}
 	return nil
 }

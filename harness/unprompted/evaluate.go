@@ -2,6 +2,7 @@ package unprompted
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -158,12 +159,13 @@ func (s *session) countUnknown(m map[string]float64) {
 func (s *session) axisA() harness.Check {
 	c := harness.Check{Name: harness.AxisA, Outcome: harness.Fail}
 	var failed finding
-	for _, a := range s.Scenario.Expect.A {
+	for i, a := range s.Scenario.Expect.A {
 		f := s.assert(a)
 		if f.ok {
-			c.Outcome, c.Reason, c.Evidence = harness.Pass, f.reason, f.evidence
+			c.Outcome, c.Reason, c.Evidence, c.Failed = harness.Pass, f.reason, f.evidence, nil
 			break
 		}
+		c.Failed = append(c.Failed, fmt.Sprintf("expect.a[%d]", i))
 		failed.reason = cmp.Or(failed.reason, f.reason)
 		failed.evidence = append(failed.evidence, f.evidence...)
 	}
@@ -179,7 +181,7 @@ func (s *session) axisA() harness.Check {
 // was done and no limit ended the session.
 func (s *session) axisB() (c harness.Check, judgedBy string, q *Question) {
 	c = harness.Check{Name: harness.AxisB, Outcome: harness.Pass}
-	add := func(f finding) {
+	add := func(place string, f finding) {
 		judgedBy = cmp.Or(f.judgedBy, judgedBy)
 		c.Evidence = append(c.Evidence, f.evidence...)
 		c.NearMisses = append(c.NearMisses, f.near...)
@@ -189,12 +191,12 @@ func (s *session) axisB() (c harness.Check, judgedBy string, q *Question) {
 		if q = cmp.Or(q, f.question); f.question != nil {
 			return
 		}
-		c.Outcome, c.Reason = harness.Fail, cmp.Or(c.Reason, f.reason)
+		c.Outcome, c.Reason, c.Failed = harness.Fail, cmp.Or(c.Reason, f.reason), append(c.Failed, place)
 	}
-	add(s.withinLimits())
-	add(s.nothingForbidden())
-	for _, a := range s.Scenario.Expect.B {
-		add(s.assert(a))
+	add("limits", s.withinLimits())
+	add("forbidden", s.nothingForbidden())
+	for i, a := range s.Scenario.Expect.B {
+		add(fmt.Sprintf("expect.b[%d]", i), s.assert(a))
 	}
 	if c.Outcome == harness.Fail {
 		q = nil // settled without the judge

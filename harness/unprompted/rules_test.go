@@ -256,3 +256,33 @@ func TestProjectAndMetrics(t *testing.T) {
 		t.Errorf("got %v turns, %s", r.Metrics["turns"], r.Outcome)
 	}
 }
+
+// What failed is named by its place: of axis a every assertion when none holds, of
+// axis b those that do not hold, and nothing where the axis passes.
+func TestFailedPlaces(t *testing.T) {
+	sc := consulting()
+	sc.Expect.A = append(sc.Expect.A, harness.Assertion{Skill: "other:*"})
+	sc.Expect.B = []harness.Assertion{{Says: []string{"UTC"}}, {NeverSays: []string{"secret"}}, {Says: []string{"noon"}}}
+	sc.Forbidden = []harness.Diff{{Path: "lib/*", Adds: "FARE = 9"}}
+	spoilt := with(map[string]string{"lib/ferry.rb": "FARE = 9\n"})
+	for _, c := range []struct {
+		name   string
+		events []any
+		end    harness.Tree
+		a, b   []string
+	}{
+		{"all right", []any{bash("adr-list"), say("At noon, UTC.")}, start(), nil, nil},
+		{"nothing", []any{say("Done.")}, start(), []string{"expect.a[0]", "expect.a[1]"}, []string{"expect.b[0]", "expect.b[2]"}},
+		{"one of b", []any{bash("adr-list"), say("UTC, noon, and a secret.")}, start(), nil, []string{"expect.b[1]"}},
+		{"forbidden", []any{bash("adr-list"), say("At noon, UTC.")}, spoilt, nil, []string{"forbidden"}},
+	} {
+		r := evaluate(t, sc, streamOf(c.events...), c.end).Result
+		if diff := cmp.Diff([][]string{c.a, c.b}, [][]string{r.Check(harness.AxisA).Failed, r.Check(harness.AxisB).Failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+	in := Input{Scenario: sc, Checker: checker(), Transcript: streamOf(bash("adr-list"), say("At noon, UTC.")).transcript(t), Start: start(), End: start(), LimitTime: true}
+	if got := Evaluate(in).Result.Check(harness.AxisB).Failed; !slices.Equal(got, []string{"limits"}) {
+		t.Errorf("out of time: got %q", got)
+	}
+}

@@ -277,7 +277,7 @@ func (e *InstrumentError) Error() string {
 
 // Hint returns the command that ends the campaign so that a new one can begin.
 func (e *InstrumentError) Hint() string {
-	return `loopd freeze --reason "the instrument changed"`
+	return `loopd freeze --end --reason "the instrument changed"`
 }
 
 // name identifies a campaign for people and branches.

@@ -62,7 +62,7 @@ func (f *Found) mend(ctx context.Context, o Options) error {
 	defer c.Close()
 	f.Campaigns = len(c.states)
 	for _, s := range c.states {
-		f.Trials += s.Sessions()
+		f.Trials += len(s.Trials)
 	}
 	if o.Sealed.Frozen == nil {
 		return nil // without the suite nobody knows which file the note is

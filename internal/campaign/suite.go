@@ -37,7 +37,12 @@ func (e *NotSealedError) Error() string {
 	if e.Drift == nil {
 		return fmt.Sprintf("open suite %s: not sealed", e.Dir)
 	}
-	return fmt.Sprintf("open suite %s: changed since it was sealed: %s", e.Dir, e.Drift.Deltas[0])
+	more := ""
+	if n := len(e.Drift.Deltas) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	first := e.Drift.Deltas[0]
+	return fmt.Sprintf("open suite %s: changed since it was sealed: %s %q%s", e.Dir, first.Kind, first.Path, more)
 }
 
 // Hint returns the command that seals.

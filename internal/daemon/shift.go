@@ -31,8 +31,9 @@ type Shift struct {
 	// Mains waits until the machine has power from outside, or stop closes, and
 	// says whether it has. The machine may sleep meanwhile.
 	Mains func(ctx context.Context, stop <-chan struct{}) bool
-	// Say is told what is waited for, and until when; zero for when the mains are back.
-	Say func(p loop.Paused, until time.Time)
+	// Say is told that a pause is waited out, and until when; zero for when the
+	// mains are back.
+	Say func(until time.Time)
 }
 
 // Run goes on until the campaign ends, halts, needs a person, or the shift is
@@ -115,7 +116,7 @@ func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.Sta
 		due = governor.Due(st.ChangedAt, p.Until)
 	}
 	if s.Say != nil {
-		s.Say(p, due)
+		s.Say(due)
 	}
 	s.show(control.Waiting, p.Reason, due)
 	stop := make(chan struct{})

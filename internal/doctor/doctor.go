@@ -1,7 +1,7 @@
 // Package doctor looks at the machine and the plugin and says, row by row,
 // whether a campaign can run and what to type where it cannot.
 //
-// It mends nothing, spends nothing and contacts nothing. A check is a function
+// It mends nothing, spends nothing and contacts nobody. A check is a function
 // that returns one row; a row that is not ok carries the command or the edit
 // that helps. Probe runs a whole session against a simulated model, in the
 // surroundings of an invented user, and says what of them reached it.

@@ -126,7 +126,7 @@ func TestLintFinds(t *testing.T) {
 		"fill in":         {swap("noon']", "FILL IN']"), none, []string{"S1 fill_in: expect.b[0].says[0]: still to be filled in"}},
 		"a fault": {clean, func(s *Subject) {
 			s.Faults = []harness.DraftFault{{Scenario: "S1", Err: &harness.PatternError{Pattern: "(", Err: os.ErrInvalid}}, {Err: os.ErrInvalid}}
-		}, []string{"format: gold.yaml: invalid argument", `S1 pattern: scenarios/S1.md: pattern "(": invalid argument`}},
+		}, []string{"format: gold.yaml: invalid argument", `S1 pattern: scenarios/S1.md: pattern "(": invalid argument (patterns are RE2, as Go's regexp takes them)`}},
 	} {
 		s := subject(t, c.file)
 		c.change(&s)
@@ -236,6 +236,22 @@ func TestWrongRun(t *testing.T) {
 		if wrong != (want != "") || wrong && f.String() != want {
 			t.Errorf("got %q, want %q", f, want)
 		}
+	}
+}
+
+// A run that comes out wrong names the expectation that failed, with what it asks
+// for; of one that has words of the task only the place and the kind.
+func TestFailedItems(t *testing.T) {
+	t.Parallel()
+	sc, err := harness.ParseScenario("scenarios/S1.md", []byte(strings.Replace(front, "says: ['noon']",
+		"changed: {path: hours.txt, adds: x}\n    - says: ['(?i)noon']\n    - never_says: ['Customers of the small shop']\n    - created: {path: a.md}", 1)+secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := items(sc, []string{"expect.a[0]", "expect.b[0]", "expect.b[1]", "expect.b[2]", "expect.b[3]", "forbidden"})
+	want := `expect.a[0] consults, expect.b[0] changed "hours.txt", expect.b[1] says "(?i)noon", expect.b[2] never_says, expect.b[3] created "a.md", forbidden`
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -26,7 +26,7 @@ func Lint(s Subject) []Finding {
 	out := append(s.suiteFindings(), formatFindings(s.Faults)...)
 	n := s.names()
 	for _, sc := range s.Suite.Scenarios {
-		out = append(out, fillIns(sc)...)
+		out = append(out, FillIns(sc)...)
 		out = append(out, n.skillFindings(sc)...)
 		out = append(out, s.fixtureFindings(sc)...)
 		if _, ok := s.Suite.Scenario(sc.Pair); sc.Pair != "" && !unfilled(sc.Pair) && !ok && !s.faulty(sc.Pair) {
@@ -81,7 +81,7 @@ func formatFindings(faults []harness.DraftFault) []Finding {
 			place, text = "scenarios", rest
 		}
 		if _, ok := errors.AsType[*harness.PatternError](f.Err); ok {
-			rule = Pattern
+			rule, text = Pattern, text+" (patterns are RE2, as Go's regexp takes them)"
 		}
 		out = append(out, Finding{f.Scenario, rule, place, strings.ReplaceAll(text, "\n", "; ")})
 	}

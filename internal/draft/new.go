@@ -92,8 +92,8 @@ func scalar(text string) string {
 	return strconv.Quote(text)
 }
 
-// fillIns lists the places of a scenario that are still as a new one has them.
-func fillIns(sc harness.Scenario) []Finding {
+// FillIns lists the places of a scenario that are still as a new one has them.
+func FillIns(sc harness.Scenario) []Finding {
 	var out []Finding
 	texts(reflect.ValueOf(sc), "", func(place, text string) {
 		if unfilled(text) {

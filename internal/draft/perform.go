@@ -111,6 +111,64 @@ func wrongRun(s harness.Suite, c rehearsal.SelfCase) (Finding, bool) {
 		f.Detail = "it passes, and an idle run must not"
 	default:
 		f.Detail = fmt.Sprintf("it fails its own expectation: a %s, b %s (%s)", c.AxisA, c.AxisB, strings.Join(c.Reasons, ", "))
+		if at := items(sc, c.Failed); at != "" {
+			f.Detail += ": " + at
+		}
 	}
 	return f, true
+}
+
+// items names the expectations that failed, with what they ask for. A pattern
+// that is the task's own words is left out: a finding repeats none of them.
+func items(sc harness.Scenario, failed []string) string {
+	var out []string
+	for _, place := range failed {
+		a, ok := assertionAt(sc, place)
+		kind, asks := asked(a)
+		switch {
+		case !ok:
+			out = append(out, place)
+		case asks == "" || sc.TaskEchoes(asks, 3) > 0:
+			out = append(out, place+" "+kind)
+		default:
+			out = append(out, fmt.Sprintf("%s %s %q", place, kind, asks))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// assertionAt is the assertion of a place such as expect.b[1].
+func assertionAt(sc harness.Scenario, place string) (harness.Assertion, bool) {
+	for axis, list := range [][]harness.Assertion{sc.Expect.A, sc.Expect.B} {
+		for i, a := range list {
+			if place == fmt.Sprintf("expect.%c[%d]", 'a'+axis, i) {
+				return a, true
+			}
+		}
+	}
+	return harness.Assertion{}, false
+}
+
+// asked is the kind of an assertion, as the file has it, and the first of what it
+// asks for.
+func asked(a harness.Assertion) (kind, what string) {
+	switch {
+	case a.Consults != nil:
+		return "consults", ""
+	case a.Skill != "":
+		return "skill", a.Skill
+	case a.Command != "":
+		return "command", a.Command
+	case a.Touches != "":
+		return "touches", a.Touches
+	case a.Created != nil:
+		return "created", a.Created.Path
+	case a.Changed != nil:
+		return "changed", a.Changed.Path
+	case a.Cites != nil:
+		return "cites", a.Cites.ID
+	case len(a.Says) > 0:
+		return "says", a.Says[0]
+	}
+	return "never_says", strings.Join(a.NeverSays[:min(1, len(a.NeverSays))], "")
 }

@@ -17,7 +17,7 @@ const Branches = "refs/heads/"
 // Parents are commits of that repository. A branch that exists gives a *ConflictError, also where it names this very
 // commit; a name under loopd/ is refused, for those come and go with campaigns.
 func (u *User) WriteBranch(ctx context.Context, c Commit, name string) (string, error) {
-	ref, err := u.newBranch(name)
+	ref, err := u.newBranch(ctx, name)
 	if err != nil {
 		return "", fmt.Errorf("write branch %q: %w", name, err)
 	}
@@ -36,7 +36,7 @@ func (u *User) WriteBranch(ctx context.Context, c Commit, name string) (string, 
 }
 
 // newBranch says under which reference a branch of this name may be made.
-func (u *User) newBranch(name string) (string, error) {
+func (u *User) newBranch(ctx context.Context, name string) (string, error) {
 	ref := Branches + name
 	switch err := checkRef(ref, Branches); {
 	case err != nil || name == "HEAD" || strings.HasPrefix(name, "-"):
@@ -55,6 +55,13 @@ func (u *User) newBranch(name string) (string, error) {
 		if got, err := u.Ref(above); err != nil || got != "" {
 			return "", errors.Join(err, &BranchNameError{Name: name, Why: "the branch " + strings.TrimPrefix(above, Branches) + " is in its way"})
 		}
+	}
+	below, err := u.git(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname)", ref+"/")
+	if err != nil {
+		return "", err
+	}
+	if other := strings.TrimSpace(string(below)); other != "" {
+		return "", &BranchNameError{Name: name, Why: "the branch " + strings.TrimPrefix(other, Branches) + " is in its way"}
 	}
 	return ref, u.notCheckedOut(ref) // a worktree may be on a branch that has no commit yet
 }

@@ -89,6 +89,7 @@ func TestWriteBranchRefuses(t *testing.T) {
 	t.Parallel()
 	dir, linked := userRepo(t), filepath.Join(t.TempDir(), "linked")
 	realGit(t, dir, "branch", "taken")
+	realGit(t, dir, "branch", "above/below")
 	realGit(t, dir, "worktree", "add", "-q", "--detach", linked)
 	realGit(t, linked, "symbolic-ref", "HEAD", "refs/heads/unborn")
 	u := openUser(t, dir)
@@ -97,7 +98,7 @@ func TestWriteBranchRefuses(t *testing.T) {
 		"taken":       func(err error) bool { _, ok := errors.AsType[*ConflictError](err); return ok },
 		"trunk":       func(err error) bool { _, ok := errors.AsType[*ConflictError](err); return ok },
 		"unborn":      func(err error) bool { _, ok := errors.AsType[*CheckedOutError](err); return ok },
-		"taken/below": badName, "loopd/x": badName, "loopd": badName, "HEAD": badName, "-d": badName, "": badName, "a b": badName,
+		"taken/below": badName, "above": badName, "loopd/x": badName, "loopd": badName, "HEAD": badName, "-d": badName, "": badName, "a b": badName,
 		"../tags/x": badName, "x.lock": badName, "a\ndelete refs/heads/trunk": badName,
 	} {
 		if hash, err := u.WriteBranch(t.Context(), squashed(t, u), name); err == nil || !test(err) {

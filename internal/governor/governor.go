@@ -232,6 +232,10 @@ func (g *Governor) went() {
 	}
 }
 
+// ServiceFailed is the reason of a pause after several sessions that the service
+// failed.
+const ServiceFailed = "the service failed session after session"
+
 // failed notes a session that the service failed, and holds everything after
 // several.
 func (g *Governor) failed(now time.Time) {
@@ -243,7 +247,7 @@ func (g *Governor) failed(now time.Time) {
 	wait := min(firstHold<<min(g.holds, 10), longestHold)
 	wait = time.Duration(float64(wait) * (.75 + .5*g.o.Rand()))
 	g.holds++
-	g.held = &loop.Paused{Reason: "the service failed session after session", Until: now.Add(wait).UTC().Truncate(time.Second)}
+	g.held = &loop.Paused{Reason: ServiceFailed, Until: now.Add(wait).UTC().Truncate(time.Second)}
 }
 
 func (g *Governor) announce() {

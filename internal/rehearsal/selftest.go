@@ -43,6 +43,7 @@ type SelfCase struct {
 	AxisB    harness.Outcome `json:"axis_b"`
 	Class    harness.Class   `json:"class"`
 	Reasons  []string        `json:"reasons"`
+	Failed   []string        `json:"failed,omitempty"` // places of the expectations that did not hold
 	Right    bool            `json:"right"`
 	// Damage is what was broken in a good run; WantClass and WantReason what
 	// must be said of it.
@@ -219,6 +220,9 @@ func caseOf(e *trial.Executor, t harness.Trial) SelfCase {
 	c := SelfCase{
 		Scenario: sc.ID, Run: OracleRun, Want: harness.Pass, Got: t.Result.Outcome, Class: t.Class, Reasons: t.Result.Reasons(),
 		AxisA: t.Result.Check(harness.AxisA).Outcome, AxisB: t.Result.Check(harness.AxisB).Outcome,
+	}
+	for _, check := range t.Result.Checks {
+		c.Failed = append(c.Failed, check.Failed...)
 	}
 	if t.Spec.Slot.Rep > 1 {
 		c.Run, c.Want = NopRun, harness.Fail

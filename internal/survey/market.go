@@ -17,9 +17,12 @@ const MarketPath = ".claude-plugin/marketplace.json"
 type Place struct {
 	Name string `json:"name"`
 	Dir  string `json:"dir"` // below the repository; empty where it is elsewhere
-	// Manifest: the directory has a plugin.json of its own. The agent CLI cannot
-	// be started with one that only the marketplace describes.
+	// Manifest: the directory has a plugin.json of its own. Without one the plugin
+	// has its name of the marketplace alone.
 	Manifest bool `json:"manifest"`
+	// Tree: it has none, and skills/NAME/SKILL.md, which the agent CLI loads all the
+	// same.
+	Tree bool `json:"tree,omitempty"`
 	// Source is the kind of source of a plugin that is elsewhere.
 	Source string `json:"source,omitempty"`
 	// Fault says why the entry leads to no plugin.
@@ -118,6 +121,8 @@ func (p *Place) find(fsys fs.FS, root string, source json.RawMessage) error {
 		p.Name, p.Manifest = m.Name, true
 	} else if !errors.Is(err, ErrNoPlugin) {
 		return fmt.Errorf("%s: %w", dir, err)
+	} else if skills, err := fs.Glob(below, "skills/*/SKILL.md"); err == nil {
+		p.Tree = len(skills) > 0
 	}
 	return nil
 }

@@ -106,6 +106,21 @@ func Read(fsys fs.FS) (Plugin, error) {
 	if err != nil {
 		return Plugin{}, err
 	}
+	return examine(fsys, m).plugin, nil
+}
+
+// ReadListed surveys a plugin that has no manifest and that a marketplace calls by
+// a name. The agent CLI loads one and names it after its folder, which in a session
+// is another: that blocks, and the warning says what to write.
+func ReadListed(fsys fs.FS, name string) Plugin {
+	r := examine(fsys, manifest{Name: name})
+	r.block(ManifestPath, fmt.Sprintf(`write {"name": %q} into it`, name), "missing: the agent CLI would name the plugin after its folder, and a session's copy lies in another")
+	return r.sorted()
+}
+
+// examine looks at everything that the manifest or a folder of the usual name
+// leads to.
+func examine(fsys fs.FS, m manifest) *reader {
 	r := reader{fsys: fsys, plugin: Plugin{Name: m.Name, Skills: []Skill{}, Commands: []string{}, Agents: []string{}, Programs: []string{}, Warnings: []Warning{}}}
 	if v, ok := m.Version.(string); ok {
 		r.plugin.Version = printable(v)
@@ -117,9 +132,15 @@ func Read(fsys fs.FS) (Plugin, error) {
 	r.hook(m)
 	r.links()
 	r.budget()
+	r.sorted()
+	return &r
+}
+
+// sorted is the plugin with what was found in order: what blocks comes first.
+func (r *reader) sorted() Plugin {
 	slices.SortFunc(r.plugin.Skills, func(a, b Skill) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(r.plugin.Warnings, func(a, b Warning) int { return cmp.Compare(first(a), first(b)) })
-	return r.plugin, nil
+	return r.plugin
 }
 
 func readManifest(fsys fs.FS) (manifest, error) {

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"loopd/harness"
+	"loopd/internal/doctor"
+	"loopd/internal/governor"
+	"loopd/loop"
+)
+
+// deadAddress is an address on this machine where nothing listens.
+func deadAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func TestServiceRow(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	there, gone := l.Addr().String(), deadAddress(t)
+	for _, c := range []struct {
+		name, base  string
+		health      doctor.Health
+		detail, fix string
+	}{
+		{"answers", "http://me:secret@" + there + "/v1", doctor.Good, "http://" + there + "/v1 answers", ""},
+		{"nothing listens", "http://me:secret@" + gone, doctor.Bad, "nothing answers at http://" + gone + " (" + gone + ": refused)", "unset ANTHROPIC_BASE_URL"},
+		{"no address", "http://me:secret@[::1", doctor.Bad, "ANTHROPIC_BASE_URL is no address: missing ']' in host", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
+		{"no host", "127.0.0.1", doctor.Bad, "ANTHROPIC_BASE_URL is no address: no host in it", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
+	} {
+		got := serviceRow(env{environ: []string{"ANTHROPIC_BASE_URL=" + c.base}})(t.Context())
+		want := doctor.Row{Name: "service", Health: c.health, Detail: c.detail, Fix: c.fix}
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
+		}
+	}
+}
+
+// A pause after sessions that the service failed says how many, as what and where.
+func TestPauseOfADeadService(t *testing.T) {
+	t.Parallel()
+	at := deadAddress(t)
+	var talk bytes.Buffer
+	e := env{environ: []string{"ANTHROPIC_BASE_URL=http://me:secret@" + at}, stderr: &talk}
+	s := &loop.State{Paused: &loop.Paused{Reason: governor.ServiceFailed, Until: time.Now().Add(time.Hour)}, ChangedAt: time.Now()}
+	for _, class := range []harness.Class{harness.Connection, harness.Valid, harness.ServerError, harness.Connection, harness.Connection} {
+		s.Trials = append(s.Trials, loop.Run{Trial: harness.Trial{Class: class}})
+	}
+	(&night{}).sayPaused(t.Context(), e, s, time.Now().Add(time.Hour))
+	want := regexp.MustCompile("^loopd: paused: 3 sessions in a row: connection \\(" + regexp.QuoteMeta(at) + " refused\\); going on at [A-Za-z0-9: ]+\nloopd: --no-wait stops instead\n$")
+	if !want.MatchString(talk.String()) {
+		t.Errorf("got %q", talk.String())
+	}
+	if err := stop(s); err == nil || err.Error() != "paused: 3 sessions in a row: connection" {
+		t.Errorf("with --no-wait: got %v", err)
+	}
+	s.Paused.Reason = "quota: 85 %"
+	if err := stop(s); err == nil || !strings.HasSuffix(err.Error(), "quota: 85 %") {
+		t.Errorf("another pause: got %v", err)
+	}
+}
+
+// What a session was refused by stands behind a class that blames the service.
+func TestWhyFailed(t *testing.T) {
+	t.Parallel()
+	at := deadAddress(t)
+	e := env{environ: []string{"ANTHROPIC_BASE_URL=http://" + at}}
+	for class, want := range map[harness.Class]string{
+		harness.Connection: " (" + at + " refused)", harness.Overloaded: " (" + at + ")", harness.Valid: "", harness.AgentError: "",
+	} {
+		if got := whyFailed(t.Context(), e, class); got != want {
+			t.Errorf("%s: got %q, want %q", class, got, want)
+		}
+	}
+}
