@@ -33,6 +33,8 @@ type Check struct {
 	Reason     string     `json:"reason"` // a short snake_case word, or empty on a plain pass
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	NearMisses []Evidence `json:"near_misses,omitempty"`
+	// Findings say in words what was found in a document that has no lines.
+	Findings []string `json:"findings,omitempty"`
 }
 
 // Kind is the kind of harness a result came from. Kinds are never mixed.
