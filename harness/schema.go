@@ -193,11 +193,12 @@ func requiredOf(causes []*jsonschema.ValidationError) []string {
 }
 
 // eachKey says the same of several keys of one map. A key that is no plain word
-// is text that lost its indentation, and is not repeated.
+// is text that lost its indentation, and is not repeated; one that is missing is
+// the schema's own.
 func eachKey(at, keys []string, what string) string {
 	out := make([]string, len(keys))
 	for i, key := range slices.Sorted(slices.Values(keys)) {
-		if shown.MatchString(key) {
+		if what == "missing" || shown.MatchString(key) {
 			out[i] = placed(append(slices.Clone(at), key), what)
 		} else {
 			out[i] = placed(at, what)
