@@ -13,9 +13,6 @@ import (
 	"loopd/harness"
 )
 
-// number is a JSON number in one spelling.
-type number string
-
 // state reads a state: volatile keys are dropped, and with them what is empty,
 // which is the same as not there; numbers and line ends get one spelling.
 func (s Spec) state(data []byte) (any, error) {
@@ -90,16 +87,16 @@ func empty(v any) bool {
 
 // spell makes 1, 1.0 and 1e0 one number. What no float holds stays as it is
 // written.
-func spell(n json.Number) number {
+func spell(n json.Number) json.Number {
 	text := n.String()
 	if !strings.ContainsAny(text, ".eE") {
-		return number(text)
+		return json.Number(text)
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {
-		return number(text)
+		return json.Number(text)
 	}
-	return number(strconv.FormatFloat(f, 'f', -1, 64))
+	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
 // canonical is a value as text, the same for equal values.

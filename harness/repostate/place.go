@@ -1,6 +1,7 @@
 package repostate
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -76,7 +77,7 @@ func title(key string, v any) string {
 	if !ok {
 		return noun + " " + short(v)
 	}
-	if n, ok := o["number"].(number); ok {
+	if n, ok := o["number"].(json.Number); ok {
 		return noun + " " + string(n)
 	}
 	for _, key := range []string{"name", "path"} {
@@ -97,7 +98,7 @@ func identity(v any) string {
 	if !ok {
 		return "=" + canonical(v)
 	}
-	if n, ok := o["number"].(number); ok {
+	if n, ok := o["number"].(json.Number); ok {
 		return "#" + string(n)
 	}
 	for _, key := range []string{"name", "path"} {
@@ -135,7 +136,7 @@ func short(v any) string {
 	if s, ok := v.(string); ok {
 		return `"` + clip(s) + `"`
 	}
-	if n, ok := v.(number); ok {
+	if n, ok := v.(json.Number); ok {
 		return string(n)
 	}
 	return clip(canonical(v))
