@@ -96,7 +96,10 @@ type Cost struct {
 	Unreported  int     `json:"unreported"`
 	InputTokens int     `json:"input_tokens"`
 	OutputToken int     `json:"output_tokens"`
-	Seconds     float64 `json:"seconds"`
+	// CostEquivalent weighs every token by its cost beside one of the input; see
+	// harness.Usage.
+	CostEquivalent float64 `json:"cost_equivalent_tokens"`
+	Seconds        float64 `json:"seconds"`
 }
 
 // Rate is k/n with its 95 % Wilson interval.
@@ -244,9 +247,11 @@ func costOf(s *loop.State, trials []loop.Run) Cost {
 		}
 		c.InputTokens += t.Usage.Input + t.Usage.CacheRead + t.Usage.CacheWrite
 		c.OutputToken += t.Usage.Output
+		c.CostEquivalent += t.Usage.Equivalent()
 		c.Seconds += t.Seconds
 	}
 	c.USD = math.Round(c.USD*1e6) / 1e6
+	c.CostEquivalent = math.Round(c.CostEquivalent*100) / 100
 	c.Seconds = math.Round(c.Seconds*1e3) / 1e3
 	return c
 }
