@@ -18,6 +18,8 @@ type Cases struct {
 	Version  int      `yaml:"version,omitempty" json:"version,omitempty"`
 	Contract Contract `yaml:"contract,omitempty" json:"contract,omitzero"`
 	Cases    []Case   `yaml:"cases" json:"cases"`
+
+	byFile, byID map[string]int // places in Cases
 }
 
 // Case says what a trace must show to pass.
@@ -53,6 +55,13 @@ func ParseCases(data []byte) (Cases, error) {
 	c.Contract = c.Contract.withDefaults()
 	if err := c.validate(); err != nil {
 		return Cases{}, err
+	}
+	c.byFile, c.byID = make(map[string]int), make(map[string]int)
+	for i, k := range c.Cases {
+		c.byID[k.ID] = i
+		if k.Fixture != "" {
+			c.byFile[k.File()] = i
+		}
 	}
 	return c, nil
 }
@@ -94,18 +103,14 @@ func (c Cases) validate() error {
 // Of finds the case a trace of this file name belongs to: the one whose fixture
 // it is, else the one whose id stands before the first dot.
 func (c Cases) Of(file string) (Case, bool) {
-	for _, k := range c.Cases {
-		if k.Fixture != "" && k.File() == file {
-			return k, true
-		}
+	i, ok := c.byFile[file]
+	if !ok {
+		i, ok = c.byID[Stem(file)]
 	}
-	id := Stem(file)
-	for _, k := range c.Cases {
-		if k.ID == id {
-			return k, true
-		}
+	if !ok {
+		return Case{}, false
 	}
-	return Case{}, false
+	return c.Cases[i], true
 }
 
 // Stem is what stands before the first dot of a file name.

@@ -172,6 +172,9 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 		have := n["properties"].(map[string]any)
 		for f := range typ.Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if !f.IsExported() {
+				continue
+			}
 			yamlKey, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			sub, ok := have[key].(map[string]any)
 			if !ok || key != yamlKey {
