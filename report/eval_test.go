@@ -188,10 +188,10 @@ func TestNotPassed(t *testing.T) {
 	t.Parallel()
 	r := evaluated("a", harness.Fail)
 	r.Checks = append(r.Checks, harness.Check{Name: "x", Outcome: harness.NotRun, Reason: "see_y"}, harness.Check{Name: "z", Outcome: harness.Pass})
-	if got := NotPassed(r); len(got) != 1 || !strings.HasPrefix(got[0], "raw_marker (leaked): the answer holds") {
+	if got := linesOf(r); len(got) != 1 || !strings.HasPrefix(got[0], "raw_marker (leaked): the answer holds") {
 		t.Errorf("got %q, want what failed alone", got)
 	}
-	if got := NotPassed(evaluated("a", harness.NotRun)); len(got) != 1 || got[0] != "raw_marker (missing_trace): no file" {
+	if got := linesOf(evaluated("a", harness.NotRun)); len(got) != 1 || got[0] != "raw_marker (missing_trace): no file" {
 		t.Errorf("got %q", got)
 	}
 }

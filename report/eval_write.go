@@ -77,7 +77,7 @@ func (e Eval) WriteMarkdown(w io.Writer, results EvalResults) error {
 		if err != nil {
 			return fmt.Errorf("write Markdown report: %w", err)
 		}
-		for _, line := range NotPassed(r) {
+		for _, line := range linesOf(r) {
 			out.print("- %s, %s: %s\n", tableCell(r.Case), tableCell(document(r)), tableCell(line))
 		}
 	}
@@ -116,14 +116,18 @@ func cellsOf(k harness.Kind, r harness.Evaluated) []string {
 	return []string{r.Case, document(r), string(r.Outcome), orDash(r.Verdict), evidence, metric(harness.ToolCalls), metric(harness.DurationMS), failed}
 }
 
-// NotPassed says of each check of a result that failed, and of one that could
-// not be looked at when nothing else failed, what was found.
-func NotPassed(r harness.Evaluated) []string {
+// NotPassed lists the checks of a result that failed, and those that could not be
+// looked at when nothing failed.
+func NotPassed(r harness.Evaluated) []harness.Check {
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c harness.Check) bool {
+		return c.Outcome == harness.Pass || c.Outcome == harness.NotRun && len(r.Failed) > 0
+	})
+}
+
+// linesOf says of each check that did not pass what was found.
+func linesOf(r harness.Evaluated) []string {
 	var out []string
-	for _, c := range r.Checks {
-		if c.Outcome == harness.Pass || c.Outcome == harness.NotRun && len(r.Failed) > 0 {
-			continue
-		}
+	for _, c := range NotPassed(r) {
 		line := c.Name + " (" + c.Reason + ")"
 		if len(c.Findings) > 0 {
 			line += ": " + strings.Join(c.Findings, "; ")
@@ -232,7 +236,7 @@ func junitOf(r harness.Evaluated) junitCase {
 	if ms, ok := r.Metrics[harness.DurationMS]; ok {
 		c.Seconds = fmt.Sprintf("%.3f", ms/1000)
 	}
-	lines := NotPassed(r)
+	lines := linesOf(r)
 	what := &junitMessage{Message: names(r.Failed), Text: strings.Join(lines, "\n")}
 	if what.Message == "" {
 		what.Message = strings.Join(lines, "; ")

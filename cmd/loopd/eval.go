@@ -132,7 +132,7 @@ func (v evaluation) tell(e env, o evalOptions, next string) error {
 	case s.Passed+s.Failed == 0:
 		return &codedError{exitFailed, errors.New("nothing measured: " + s.Headline()), ""}
 	case s.Failed+s.NotRun+s.Invalid > 0:
-		return &codedError{exitMeasured, errors.New(s.Headline()), ""}
+		return &codedError{exitMeasured, errors.New(failedText(s)), ""}
 	case o.quiet():
 		return nil
 	}
@@ -141,6 +141,20 @@ func (v evaluation) tell(e env, o evalOptions, next string) error {
 	}
 	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
 	return err
+}
+
+// failedText says what did not pass.
+func failedText(s report.EvalSummary) string {
+	var out []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{s.Failed, "failed"}, {s.Invalid, "invalid"}, {s.NotRun, "not run"}} {
+		if part.n > 0 {
+			out = append(out, fmt.Sprintf("%d of %d %s", part.n, s.Results, part.what))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // write makes the reports that were asked for.
@@ -218,14 +232,22 @@ func (p *printer) result(r harness.Evaluated) {
 		name = "no trace"
 	}
 	fmt.Fprintf(p.e.stdout, "%-8s%s\n", r.Outcome, visible(name+ofCase(r, name)))
-	for _, line := range report.NotPassed(r) {
-		fmt.Fprint(p.e.stdout, wrap("        "+visible(line), "          "))
+	for _, c := range report.NotPassed(r) {
+		head := "        " + c.Name + " (" + c.Reason + ")"
+		if len(c.Findings) == 1 {
+			fmt.Fprint(p.e.stdout, wrap(visible(head+": "+c.Findings[0]), "          "))
+			continue
+		}
+		fmt.Fprintln(p.e.stdout, head)
+		for _, f := range c.Findings {
+			fmt.Fprint(p.e.stdout, wrap(visible("          "+f), "            "))
+		}
 	}
 }
 
 // ofCase names the case where the document's name does not.
 func ofCase(r harness.Evaluated, name string) string {
-	if r.Case == "" || strings.HasPrefix(name, r.Case+".") {
+	if r.Kind != harness.Trace || r.Case == "" || strings.HasPrefix(name, r.Case+".") {
 		return ""
 	}
 	return ", " + r.Case

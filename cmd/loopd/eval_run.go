@@ -157,6 +157,24 @@ func (s *spool) all(yield func(harness.Evaluated, error) bool) {
 
 func (s *spool) close() error { return s.file.Close() }
 
+// interruptible returns a context that ends with the first interrupt: there is
+// no session that would have to be waited for.
+func interruptible(ctx context.Context, e env) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-e.drain:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel()
+		watching.Wait()
+	}
+}
+
 // evaluate judges the files and keeps what came of them; after adds what no file
 // stands for.
 func evaluate(ctx context.Context, e env, o evalOptions, j judged, dir string, names []string, after func(add func(harness.Evaluated) error) error) (*spool, error) {
@@ -171,7 +189,9 @@ func evaluate(ctx context.Context, e env, o evalOptions, j judged, dir string, n
 		bar.next()
 		return s.add(r)
 	}
+	ctx, stop := interruptible(ctx, e)
 	err = sideBySide(ctx, j, dir, names, each)
+	stop()
 	bar.close()
 	if err == nil {
 		err = after(func(r harness.Evaluated) error {

@@ -124,6 +124,8 @@ var damages = []struct {
 	{"a duration below zero", "payment-declines", "durationMs", -1, trace.Readable, "wrong_type"},
 	{"a duration beyond belief", "payment-declines", "durationMs", 1e300, trace.Readable, "wrong_type"},
 	{"a call that is a number", "payment-declines", "toolInvocations.2", 7, trace.Readable, "wrong_type"},
+	{"a call that is null", "payment-declines", "toolInvocations.2", nil, trace.Readable, "wrong_type"},
+	{"calls that are an object", "payment-declines", "toolInvocations", map[string]any{}, trace.Readable, "wrong_type"},
 	{"a call without a name", "payment-declines", "toolInvocations.2.toolName", gone, trace.Readable, "wrong_type"},
 	{"tokens that are text", "payment-declines", "usage.output_tokens", "many", trace.Readable, "wrong_type"},
 	{"no answer", "payment-declines", "finalAnswer", gone, trace.FinalAnswer, "no_answer"},

@@ -151,22 +151,44 @@ func (t *trace) tokens(o object, keys []string) *harness.Usage {
 }
 
 func (t *trace) toolCalls(o object, n Names) []call {
-	var list []json.RawMessage
-	t.into(o, n.ToolInvocations, "a list", &list)
+	key, raw := part(o, n.ToolInvocations)
+	var entries []object
+	if raw == nil {
+		return nil
+	}
+	isNull := func(o object) bool { return o == nil }
+	if json.Unmarshal(raw, &entries) != nil || slices.ContainsFunc(entries, isNull) {
+		entries = t.oneByOne(key, raw)
+	}
 	var out []call
-	for i, raw := range list {
-		var entry object
-		if err := json.Unmarshal(raw, &entry); err != nil || entry == nil {
-			t.faults = append(t.faults, fmt.Sprintf("%s[%d] is %s, want an object", n.ToolInvocations[0], i, typeOf(raw)))
+	for i, entry := range entries {
+		if entry == nil {
 			continue
 		}
 		c := call{tool: t.text(entry, n.ToolName)}
 		if c.tool == "" {
-			t.faults = append(t.faults, fmt.Sprintf("%s[%d] names no tool", n.ToolInvocations[0], i))
+			t.faults = append(t.faults, fmt.Sprintf("%s[%d] names no tool", key, i))
 		}
 		_, success := part(entry, n.ToolSuccess)
 		c.failed = string(success) == "false"
 		out = append(out, c)
+	}
+	return out
+}
+
+// oneByOne reads a list in which something is no object, nil for what is not.
+func (t *trace) oneByOne(key string, raw json.RawMessage) []object {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		t.faults = append(t.faults, fmt.Sprintf("%s is %s, want a list", key, typeOf(raw)))
+		return nil
+	}
+	out := make([]object, len(list))
+	for i, raw := range list {
+		if json.Unmarshal(raw, &out[i]) != nil || out[i] == nil {
+			out[i] = nil
+			t.faults = append(t.faults, fmt.Sprintf("%s[%d] is %s, want an object", key, i, typeOf(raw)))
+		}
 	}
 	return out
 }
