@@ -96,8 +96,7 @@ type Cost struct {
 	Unreported  int     `json:"unreported"`
 	InputTokens int     `json:"input_tokens"`
 	OutputToken int     `json:"output_tokens"`
-	// CostEquivalent weighs every token by its cost beside one of the input; see
-	// harness.Usage.
+	// CostEquivalent is as harness.Usage.Equivalent weighs them.
 	CostEquivalent float64 `json:"cost_equivalent_tokens"`
 	Seconds        float64 `json:"seconds"`
 }
@@ -250,8 +249,7 @@ func costOf(s *loop.State, trials []loop.Run) Cost {
 		c.CostEquivalent += t.Usage.Equivalent()
 		c.Seconds += t.Seconds
 	}
-	c.USD = math.Round(c.USD*1e6) / 1e6
-	c.CostEquivalent = math.Round(c.CostEquivalent*100) / 100
+	c.USD, c.CostEquivalent = math.Round(c.USD*1e6)/1e6, math.Round(c.CostEquivalent*100)/100
 	c.Seconds = math.Round(c.Seconds*1e3) / 1e3
 	return c
 }
