@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build demo test rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
+.PHONY: help build baseline demo test rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,11 @@ build: ## build bin/loopd: one static binary, with fixtures and plugin inside
 demo: build ## a whole campaign in miniature with a simulated model: no account, no key
 	@echo "== rehearse a night with seed 1"
 	@./bin/loopd rehearse --seed 1
+
+baseline: build ## evaluate docs/eval again and write its baseline.json and baseline.md anew
+	@echo "== evaluate docs/eval"
+	@rm -f docs/eval/baseline.json docs/eval/baseline.md
+	@./bin/loopd eval trace docs/eval/cases.yaml docs/eval/traces --json docs/eval/baseline.json --markdown docs/eval/baseline.md
 
 test: setup check race ## set up what the tests need, check, then run every test once under the race detector
 

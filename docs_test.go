@@ -172,3 +172,51 @@ func TestDocumentsNameRealTargets(t *testing.T) {
 		t.Error("no document names a target of the Makefile")
 	}
 }
+
+// TestBaselineIsDocumented wants the page of the fixed cases to say how their
+// baseline is made again, by a target that exists, and to name every check.
+// req 105
+func TestBaselineIsDocumented(t *testing.T) {
+	t.Parallel()
+	page := document(t, "docs/eval/README.md")
+	found := regexp.MustCompile(`(?m)^    make ([a-z]+)$`).FindStringSubmatch(page)
+	if found == nil || !regexp.MustCompile("(?m)^"+found[1]+":.*## .*baseline").MatchString(document(t, "Makefile")) {
+		t.Errorf("docs/eval/README.md: got %q, want the target that makes the baseline", found)
+	}
+	checks := untyped(tree(t), "harness/trace", "evaluate.go")
+	if len(checks) < 17 {
+		t.Fatalf("got %d names of checks, want 17 at least", len(checks))
+	}
+	for _, name := range checks {
+		if !strings.Contains(page, "| `"+name+"` |") && name != "missing_trace" && name != "unknown_case" {
+			t.Errorf("docs/eval/README.md does not name the check `%s`", name)
+		}
+	}
+}
+
+// untyped lists the values of the constants of one file that have no type.
+func untyped(files []source, dir, name string) []string {
+	var out []string
+	for _, f := range files {
+		if f.path != dir+"/"+name {
+			continue
+		}
+		for _, d := range f.file.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, spec := range g.Specs {
+				for _, v := range spec.(*ast.ValueSpec).Values {
+					if lit, ok := v.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+						text, err := strconv.Unquote(lit.Value)
+						if err == nil {
+							out = append(out, text)
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}

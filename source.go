@@ -33,6 +33,16 @@ func SourceDigest() string {
 	return sum
 }
 
+// SourceDigestOf returns the same for one folder of them alone, such as
+// harness/trace: what only those files decide does not change with the others.
+func SourceDigestOf(dir string) (string, error) {
+	sub, err := fs.Sub(sources, dir)
+	if err != nil {
+		return "", fmt.Errorf("digest of %s: %w", dir, err)
+	}
+	return digest(sub)
+}
+
 func digest(fsys fs.FS) (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {

@@ -94,3 +94,19 @@ func TestSourceDigestChanges(t *testing.T) {
 		t.Errorf("got %q, want one stable sha256", got)
 	}
 }
+
+// TestSourceDigestOf is of one folder and of no other.
+func TestSourceDigestOf(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]string)
+	for _, dir := range []string{"harness/trace", "harness/repostate"} {
+		sum, err := SourceDigestOf(dir)
+		if err != nil || len(sum) != 64 || seen[sum] != "" {
+			t.Errorf("%s: got %q, %v; want a digest of its own", dir, sum, err)
+		}
+		seen[sum] = dir
+	}
+	if sum, err := SourceDigestOf("harness/none"); err == nil {
+		t.Errorf("a folder that is not there: got %q", sum)
+	}
+}

@@ -17,3 +17,10 @@ func (p Price) USD(u Usage) float64 {
 func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite}
 }
+
+// Equivalent is the tokens weighed by what they cost beside one of the input:
+// written to a cache 1.25, read from one 0.1, put out 5. It compares runs
+// without a price list.
+func (u Usage) Equivalent() float64 {
+	return float64(u.Input) + 1.25*float64(u.CacheWrite) + 0.1*float64(u.CacheRead) + 5*float64(u.Output)
+}

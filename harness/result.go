@@ -36,6 +36,8 @@ type Check struct {
 	// Failed are the places of the expectations that did not hold, such as
 	// expect.b[1]; empty where the check did not fail by one.
 	Failed []string `json:"failed,omitempty"`
+	// Findings say in words what was found in a document that has no lines.
+	Findings []string `json:"findings,omitempty"`
 }
 
 // Kind is the kind of harness a result came from. Kinds are never mixed.

@@ -19,7 +19,7 @@ import (
 //go:embed schema/*.schema.json
 var schemaFiles embed.FS
 
-// SchemaKind names one of the kinds of file a suite is made of.
+// SchemaKind names one of the kinds of file that measure.
 type SchemaKind string
 
 // The kinds of file that have a schema.
@@ -28,11 +28,14 @@ const (
 	CheckerSchema  SchemaKind = "checker"  // checker.yaml
 	LaunchSchema   SchemaKind = "launch"   // launch.yaml
 	GoldSchema     SchemaKind = "gold"     // gold.yaml
+	// The two below belong to no suite: loopd eval is handed them.
+	TraceSchema     SchemaKind = "trace"     // cases of diagnosis traces
+	RepoStateSchema SchemaKind = "repostate" // what a task leaves or reports
 )
 
-// SchemaKinds lists them, in the order a suite is written in.
+// SchemaKinds lists them, those of a suite first, in the order it is written in.
 func SchemaKinds() []SchemaKind {
-	return []SchemaKind{ScenarioSchema, CheckerSchema, LaunchSchema, GoldSchema}
+	return []SchemaKind{ScenarioSchema, CheckerSchema, LaunchSchema, GoldSchema, TraceSchema, RepoStateSchema}
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of a kind of file, as text.
@@ -190,11 +193,12 @@ func requiredOf(causes []*jsonschema.ValidationError) []string {
 }
 
 // eachKey says the same of several keys of one map. A key that is no plain word
-// is text that lost its indentation, and is not repeated.
+// is text that lost its indentation, and is not repeated; one that is missing is
+// the schema's own.
 func eachKey(at, keys []string, what string) string {
 	out := make([]string, len(keys))
 	for i, key := range slices.Sorted(slices.Values(keys)) {
-		if shown.MatchString(key) {
+		if what == "missing" || shown.MatchString(key) {
 			out[i] = placed(append(slices.Clone(at), key), what)
 		} else {
 			out[i] = placed(at, what)

@@ -19,8 +19,8 @@ type Document struct {
 	Data []byte
 }
 
-// Diff is what changed from report A to report B of one harness kind. The
-// champions are compared, which is what each campaign came to.
+// Diff is what changed from report A to report B of one harness kind. Of
+// campaigns the champions are compared, which is what each came to.
 type Diff struct {
 	Version   int          `json:"version"`
 	Harness   harness.Kind `json:"harness"`
@@ -44,6 +44,9 @@ type Diff struct {
 	PerSession []Amount    `json:"per_session"`
 	// Regressions says each in one line; empty when nothing regressed.
 	Regressions []string `json:"regressions"`
+	// Saved is set where the reports are those of an evaluator of saved documents;
+	// of the rest version, kind, Differs and Regressions are then in use.
+	Saved *SavedDiff `json:"-"`
 }
 
 // Side names one of the two reports.
@@ -148,7 +151,7 @@ func Compare(a, b Document, across bool) (Diff, error) {
 	case harness.Unprompted:
 		return compareCampaigns(a, b, across)
 	default:
-		return Diff{}, &IncomparableError{fmt.Sprintf("compare reports: both are of kind %s, which cannot be compared yet", headA.Harness)}
+		return compareSaved(a, b, across)
 	}
 }
 

@@ -198,6 +198,12 @@ func amounts(a, b Campaign) []Amount {
 		one("cost", "USD", func(c Campaign) *float64 { return of(c.Cost.USD, c.Sessions-c.Cost.Unreported) }),
 		one("tokens in", "tokens", func(c Campaign) *float64 { return of(float64(c.Cost.InputTokens), c.Sessions) }),
 		one("tokens out", "tokens", func(c Campaign) *float64 { return of(float64(c.Cost.OutputToken), c.Sessions) }),
+		one("tokens, cost-equivalent", "tokens", func(c Campaign) *float64 {
+			if c.Cost.CostEquivalent == 0 && c.Cost.InputTokens > 0 {
+				return nil // a report from before it was counted
+			}
+			return of(c.Cost.CostEquivalent, c.Sessions)
+		}),
 		one("time", "seconds", func(c Campaign) *float64 { return of(c.Cost.Seconds, c.Sessions) }),
 	}
 }

@@ -21,7 +21,7 @@ func sample(id string, counts ...stats.Count) Campaign {
 	c := Campaign{
 		Version: Version, Harness: harness.Unprompted, ID: id, Phase: loop.Done, Outcome: loop.NoChange, Instrument: "i1",
 		Parts: map[string]string{"suite": "s1", "agent": "a1"}, Start: startWording, Champion: keptWording, Sessions: 40,
-		Cost: Cost{USD: 3, Unreported: 10, InputTokens: 80_000, OutputToken: 400, Seconds: 100},
+		Cost: Cost{USD: 3, Unreported: 10, InputTokens: 80_000, OutputToken: 400, CostEquivalent: 82_000, Seconds: 100},
 	}
 	for i, n := range counts {
 		name := fmt.Sprintf("F%d/small", i+1)
@@ -162,7 +162,7 @@ func TestDiffPerSession(t *testing.T) {
 	for _, a := range d.PerSession {
 		got = append(got, a.Name+" "+amount(a.A))
 	}
-	if want := []string{"cost 0.1", "tokens in 2000", "tokens out 10", "time 2.5"}; !slices.Equal(got, want) {
+	if want := []string{"cost 0.1", "tokens in 2000", "tokens out 10", "tokens, cost-equivalent 2050", "time 2.5"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q: a session that reported no cost is not a free one", got, want)
 	}
 	none := sample("n", stats.Count{})
@@ -223,7 +223,7 @@ func TestDiffRefuses(t *testing.T) { // req 39
 	for name, c := range map[string]struct{ a, b, want string }{
 		"another kind":       {good, with(`"unprompted"`, `"trace"`), "a.json is of kind unprompted, b.json of kind trace: kinds are never mixed"},
 		"another kind first": {with(`"unprompted"`, `"repostate"`), good, "a.json is of kind repostate, b.json of kind unprompted"},
-		"a kind to come":     {with(`"unprompted"`, `"trace"`), with(`"unprompted"`, `"trace"`), "both are of kind trace, which cannot be compared yet"},
+		"no evaluation":      {with(`"unprompted"`, `"trace"`), with(`"unprompted"`, `"trace"`), "read report a.json: it lacks instrument or results"},
 		"unknown kind":       {with(`"unprompted"`, `"asked_for"`), good, `a.json: its harness is "asked_for", want one of unprompted, trace, repostate`},
 		"no kind":            {good, with(`"harness":"unprompted",`, ""), `b.json: its harness is "", want one of`},
 		"another version":    {good, with(`"version":1`, `"version":2`), "b.json: its version is 2, this program reads version 1"},

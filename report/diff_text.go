@@ -10,7 +10,12 @@ import (
 )
 
 // Markdown renders the comparison for people.
-func (d Diff) Markdown() []byte { return render("diff.md.tmpl", d) }
+func (d Diff) Markdown() []byte {
+	if d.Saved != nil {
+		return d.savedMarkdown()
+	}
+	return render("diff.md.tmpl", d)
+}
 
 // Headline is the comparison in one sentence.
 func (d Diff) Headline() string {
@@ -25,6 +30,9 @@ func (d Diff) Headline() string {
 
 // Text renders the comparison for a terminal of 80 columns.
 func (d Diff) Text() []byte {
+	if d.Saved != nil {
+		return d.savedText()
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n", d.Headline())
 	for _, r := range d.Regressions {

@@ -98,7 +98,9 @@ type Cost struct {
 	Unreported  int     `json:"unreported"`
 	InputTokens int     `json:"input_tokens"`
 	OutputToken int     `json:"output_tokens"`
-	Seconds     float64 `json:"seconds"`
+	// CostEquivalent is as harness.Usage.Equivalent weighs them.
+	CostEquivalent float64 `json:"cost_equivalent_tokens"`
+	Seconds        float64 `json:"seconds"`
 }
 
 // Rate is k/n with its 95 % Wilson interval.
@@ -215,9 +217,10 @@ func costOf(s *loop.State, trials []loop.Run) Cost {
 		}
 		c.InputTokens += t.Usage.Input + t.Usage.CacheRead + t.Usage.CacheWrite
 		c.OutputToken += t.Usage.Output
+		c.CostEquivalent += t.Usage.Equivalent()
 		c.Seconds += t.Seconds
 	}
-	c.USD = math.Round(c.USD*1e6) / 1e6
+	c.USD, c.CostEquivalent = math.Round(c.USD*1e6)/1e6, math.Round(c.CostEquivalent*100)/100
 	c.Seconds = math.Round(c.Seconds*1e3) / 1e3
 	return c
 }

@@ -29,7 +29,7 @@ func newDiff(e env) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use: "diff A B", Short: "what changed between two reports",
-		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
+		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\n\nOf reports of loopd eval the totals and every case are compared. A lower pass\nrate, a case that passed and does not, a check that fails anew, a required tool\nno longer covered and a missing case regress; a new case, another verdict and\nother costs are told.\n\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError("loopd diff --help", "loopd diff wants two reports, got %d", len(args))
@@ -66,10 +66,20 @@ func runDiff(ctx context.Context, e env, o diffOptions, nameA, nameB string) err
 	if err := printDiff(e, o, d); err != nil {
 		return err
 	}
-	if len(d.Regressions) > 0 {
-		return &codedError{exitMeasured, errors.New("regressed: " + strings.Join(d.Regressions, "; ")), ""}
+	return regressed(d)
+}
+
+// regressed is the error of a comparison in which something did, nil for none.
+func regressed(d report.Diff) error {
+	n := len(d.Regressions)
+	if n == 0 {
+		return nil
 	}
-	return nil
+	text := strings.Join(d.Regressions[:min(n, mostShown)], "; ")
+	if n > mostShown {
+		text += fmt.Sprintf("; and %d more", n-mostShown)
+	}
+	return &codedError{exitMeasured, errors.New("regressed: " + text), ""}
 }
 
 // diffRefused gives a refusal its exit code and the command that helps.

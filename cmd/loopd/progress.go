@@ -67,3 +67,35 @@ func (p *progress) close() {
 		p.container.Wait()
 	}
 }
+
+// documents shows how many saved documents are evaluated, on a terminal alone.
+type documents struct {
+	container *mpb.Progress
+	bar       *mpb.Bar
+}
+
+func newDocuments(w io.Writer, n int) *documents {
+	f, ok := w.(*os.File)
+	if !ok || !isatty.IsTerminal(f.Fd()) {
+		return &documents{}
+	}
+	if width, height, err := term.GetSize(int(f.Fd())); err != nil || width == 0 || height == 0 {
+		return &documents{} // a bar would draw nothing there
+	}
+	d := &documents{container: mpb.New(mpb.WithOutput(f), mpb.WithWidth(30))}
+	d.bar = d.container.AddBar(int64(n), mpb.AppendDecorators(decor.CountersNoUnit("%d of %d evaluated")), mpb.BarRemoveOnComplete())
+	return d
+}
+
+func (d *documents) next() {
+	if d.bar != nil {
+		d.bar.Increment()
+	}
+}
+
+func (d *documents) close() {
+	if d.bar != nil {
+		d.bar.Abort(true)
+		d.container.Wait()
+	}
+}

@@ -50,7 +50,7 @@ func newRoot(e env) *cobra.Command {
 		groupNight:  {newPlan(e), newRun(e), newServe(e), newStatus(e), newPause(e), newResume(e), newHalt(e), newFinish(e), newRehearse(e)},
 		groupReview: {newReport(e), newAdopt(e), newDiff(e), newCandidate(e), newExport(e), newRescore(e), newTranscript(e)},
 		groupSuite: {
-			newCell(e), newInit(e), newFreeze(e), newGraph(e), newJudge(e), newLogin(e), newSandbox(e), newScenario(e), newSchema(e), newScore(e), newSelftest(e),
+			newCell(e), newInit(e), newFreeze(e), newGraph(e), newEval(e), newCapture(e), newJudge(e), newLogin(e), newSandbox(e), newScenario(e), newSchema(e), newScore(e), newSelftest(e),
 		},
 		groupTools: {newDoctor(e), newVerify(e), newConfig(e), newSimulate(e), newVersion(e), newMan(e)},
 	} {

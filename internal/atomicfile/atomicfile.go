@@ -10,7 +10,10 @@
 package atomicfile
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,6 +45,26 @@ func replace(dir, path string, data []byte, perm fs.FileMode) error {
 		return err
 	}
 	return f.CloseAtomicallyReplace()
+}
+
+// CreateFile makes a new file of what write writes, whole or not at all. A file
+// that is already there stays as it is, and the error is fs.ErrExist.
+func CreateFile(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("create %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	out := bufio.NewWriterSize(f, 1<<16)
+	err = errors.Join(write(out), out.Flush(), f.Chmod(mode.Perm()), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Link(f.Name(), path) // unlike a rename it fails where something is
+	}
+	if err != nil {
+		return fmt.Errorf("create %s: %w", path, err)
+	}
+	return SyncDir(dir)
 }
 
 // SyncDir makes the names in dir durable: a rename that is not followed by it

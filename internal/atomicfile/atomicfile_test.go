@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -120,5 +121,39 @@ func TestWriteFileIsNeverSeenHalf(t *testing.T) {
 			return
 		default:
 		}
+	}
+}
+
+func TestCreateFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "report.json")
+	text := func(s string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, s)
+			return err
+		}
+	}
+	broken := errors.New("no more to write")
+	if err := CreateFile(path, 0o644, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the writer's error", err)
+	}
+	if err := CreateFile(path, 0o640, text("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := CreateFile(path, 0o644, text("second")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want fs.ErrExist for a file that is there", err)
+	}
+	data, err := os.ReadFile(path)
+	info, statErr := os.Stat(path)
+	if err != nil || statErr != nil || string(data) != "first" || info.Mode() != 0o640 {
+		t.Errorf("got %q, %v, %v; want the first text and its mode", data, info.Mode(), errors.Join(err, statErr))
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("got %d files, %v; want no temporary one left", len(entries), err)
+	}
+	if err := CreateFile(filepath.Join(dir, "none", "x"), 0o644, text("x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want fs.ErrNotExist without the directory", err)
 	}
 }

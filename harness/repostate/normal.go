@@ -1,0 +1,109 @@
+package repostate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"loopd/harness"
+)
+
+// state reads a state: volatile keys are dropped, and with them what is empty,
+// which is the same as not there; numbers and line ends get one spelling.
+func (s Spec) state(data []byte) (any, error) {
+	data = bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff"))
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, harness.JSONFault(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("not JSON: more than one document")
+	}
+	return normaliser{s.Volatile, make(map[string]bool)}.value(v), nil
+}
+
+// normaliser remembers of each key whether it is volatile: states have few keys
+// many times.
+type normaliser struct {
+	volatile []string
+	known    map[string]bool
+}
+
+func (n normaliser) value(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, part := range v {
+			if part = n.value(part); n.drops(key) || empty(part) {
+				delete(v, key)
+			} else {
+				v[key] = part
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = n.value(v[i])
+		}
+	case string:
+		return strings.ReplaceAll(v, "\r\n", "\n")
+	case json.Number:
+		return spell(v)
+	}
+	return v
+}
+
+func (n normaliser) drops(key string) bool {
+	drops, known := n.known[key]
+	if !known {
+		for _, glob := range n.volatile {
+			if ok, err := path.Match(glob, key); err == nil && ok {
+				drops = true
+			}
+		}
+		n.known[key] = drops
+	}
+	return drops
+}
+
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// spell makes 1, 1.0 and 1e0 one number. What no float holds stays as it is
+// written.
+func spell(n json.Number) json.Number {
+	text := n.String()
+	if !strings.ContainsAny(text, ".eE") {
+		return json.Number(text)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) {
+		return json.Number(text)
+	}
+	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+// canonical is a value as text, the same for equal values.
+func canonical(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("marshal a JSON value: " + err.Error()) // it was JSON before
+	}
+	return string(text)
+}
