@@ -15,7 +15,8 @@ import (
 // packages of one line do not import each other. A new package is one word
 // here, in a commit of its own; the order is not bent to make a build pass.
 const order = `
-internal/atomicfile internal/redact internal/mutants
+internal/failpoint
+< internal/atomicfile internal/redact internal/mutants
 < stats
 < stats/rival
 < stats/sim

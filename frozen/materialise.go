@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // Materialise writes the files of fsys to a new directory dir, which appears
@@ -50,9 +51,11 @@ func materialise(fsys fs.FS, modes func(path string) fs.FileMode, dir string) er
 	if err := syncDirs(temp); err != nil {
 		return err
 	}
+	failpoint.Hit("materialise.written")
 	if err := os.Rename(temp, dir); err != nil {
 		return err
 	}
+	failpoint.Hit("materialise.renamed")
 	return atomicfile.SyncDir(parent)
 }
 

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+
+	"loopd/internal/failpoint"
 )
 
 // WriteFile atomically replaces the file at path with data and the given
@@ -25,7 +27,10 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	if err := replace(dir, path, data, mode.Perm()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return SyncDir(dir)
+	failpoint.Hit("atomicfile.renamed")
+	err := SyncDir(dir)
+	failpoint.Hit("atomicfile.synced")
+	return err
 }
 
 // replace does not use renameio's own WriteFile, which keeps the permissions of
@@ -41,6 +46,7 @@ func replace(dir, path string, data []byte, perm fs.FileMode) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
+	failpoint.Hit("atomicfile.written")
 	return f.CloseAtomicallyReplace()
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"loopd/internal/failpoint"
 	"loopd/internal/gitrepo"
 	"loopd/loop"
 )
@@ -82,6 +83,7 @@ func (c *Campaign) restoreCommit(s *loop.State, p *loop.Progress) error {
 			return fmt.Errorf("the ledger's edits make commit %.12s, not %.12s", made, p.Commit)
 		}
 	}
+	failpoint.Hit("mend.commit")
 	old, err := c.repo.Ref(p.Ref)
 	if err != nil {
 		return err

@@ -35,6 +35,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"loopd/internal/failpoint"
 )
 
 // Schema is the version of the table this package reads and writes.
@@ -216,9 +218,11 @@ func (l *Ledger) appendRows(ctx context.Context, rows []row) error {
 			return err
 		}
 	}
+	failpoint.Hit("ledger.append.before")
 	if err := tx.Commit(); err != nil {
 		return err
 	}
+	failpoint.Hit("ledger.append.after")
 	l.head, l.known = last, true
 	return nil
 }
