@@ -64,6 +64,7 @@ github.com/vbauerster/mpb/v8       cmd/loopd
 github.com/mattn/go-isatty         cmd/loopd
 github.com/google/renameio/v2      internal/atomicfile
 github.com/vbatts/go-mtree         frozen
+github.com/fsnotify/fsnotify       frozen
 github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins

@@ -6,14 +6,16 @@
 // both on stable storage and the mode is exactly the one asked for; when it
 // returns an error the old file is untouched and no temporary file is left.
 // A kill between the two leaves at most one hidden file named after the target
-// beside it.
+// beside it, which Sweep removes.
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/google/renameio/v2"
 
@@ -60,6 +62,35 @@ func SyncDir(dir string) error {
 	defer d.Close()
 	if err := d.Sync(); err != nil {
 		return fmt.Errorf("sync directory: %w", err)
+	}
+	return nil
+}
+
+// temporary is the name of a file that a WriteFile which was killed left: a dot,
+// the name of the target, and a random number.
+var temporary = regexp.MustCompile(`^\.(.+?)([0-9]{12,19})$`)
+
+// Sweep removes what WriteFile left in dir when it was killed, for the target of
+// that name, or for any when the name is empty. The caller sees to it that nobody
+// writes there meanwhile. A dir that does not exist holds nothing.
+func Sweep(dir, name string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep temporary files: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		m := temporary.FindStringSubmatch(e.Name())
+		if m == nil || !e.Type().IsRegular() || name != "" && m[1] != name {
+			continue
+		}
+		errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("sweep temporary files: %w", err)
 	}
 	return nil
 }

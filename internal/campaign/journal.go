@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"loopd/internal/ledger"
@@ -10,11 +11,17 @@ import (
 )
 
 // Journal makes a loop's events durable in the ledger.
-type Journal struct{ Ledger *ledger.Ledger }
+type Journal struct {
+	Ledger *ledger.Ledger
+	// Full is asked when the disk has no room for them, and says when to try again;
+	// an error gives up. Nil gives up at once.
+	Full func(err error) error
+}
 
 var _ loop.Log = Journal{}
 
-// Append writes the events, all of them or none.
+// Append writes the events, all of them or none. Where the disk is full it waits
+// for room: its caller starts nothing meanwhile, and what has ended is not lost.
 func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
 	records := make([]ledger.Record, len(events))
 	for i, e := range events {
@@ -24,7 +31,15 @@ func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
 		}
 		records[i] = ledger.Record{Time: e.Time, Kind: string(e.Payload.Kind()), Payload: data}
 	}
-	return j.Ledger.Append(ctx, records...)
+	for {
+		err := j.Ledger.Append(ctx, records...)
+		if !errors.Is(err, ledger.ErrFull) || j.Full == nil {
+			return err
+		}
+		if waited := j.Full(err); waited != nil {
+			return waited
+		}
+	}
 }
 
 // Replay adds up the ledger into one state per campaign, oldest first.

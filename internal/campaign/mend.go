@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"loopd/internal/atomicfile"
 	"loopd/internal/failpoint"
 	"loopd/internal/gitrepo"
 	"loopd/loop"
@@ -13,10 +14,20 @@ import (
 
 // mend repairs what a killed loopd left. Everything comes from the ledger.
 func (c *Campaign) mend(ctx context.Context) error {
-	if err := c.restore(ctx); err != nil {
+	if err := errors.Join(c.sweep(), c.restore(ctx)); err != nil {
 		return err
 	}
 	return c.project(c.states...)
+}
+
+// sweep removes what a crash left of files that were being replaced. Attempts
+// need none: one that was not recorded is cleared when its slot is run again.
+func (c *Campaign) sweep() error {
+	errs := []error{atomicfile.Sweep(c.Home.Dir, ""), atomicfile.Sweep(c.Home.Spool(), "")}
+	for _, s := range c.states {
+		errs = append(errs, atomicfile.Sweep(c.Home.Report(s.Started.Campaign), ""))
+	}
+	return errors.Join(errs...)
 }
 
 // staleLock is how old a lock file in the user's repository must be to be
@@ -110,10 +121,12 @@ func (c *Campaign) republish(ctx context.Context, p *loop.Progress) error {
 	err := c.user.Publish(ctx, c.repo, p.Commit, p.Ref, "")
 	if conflict, moved := errors.AsType[*gitrepo.ConflictError](err); moved {
 		c.Log.Warn("branch moved by someone else", "ref", p.Ref, "want", p.Commit, "got", conflict.Got)
+		c.moved = append(c.moved, p.Ref)
 		return nil
 	}
 	if locked, held := errors.AsType[*gitrepo.LockedError](err); held {
 		c.Log.Warn("branch is locked", "ref", p.Ref, "lock", locked.Path)
+		c.moved = append(c.moved, p.Ref)
 		return nil
 	}
 	return err

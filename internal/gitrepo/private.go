@@ -27,7 +27,10 @@ type Private struct {
 // whole one.
 func InitPrivate(dir string) (*Private, error) {
 	parent := filepath.Dir(dir)
-	temp, err := os.MkdirTemp(parent, ".new-repo-")
+	if err := sweepUnfinished(parent); err != nil {
+		return nil, fmt.Errorf("make private repository: %w", err)
+	}
+	temp, err := os.MkdirTemp(parent, unfinished+"*")
 	if err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
@@ -44,6 +47,19 @@ func InitPrivate(dir string) (*Private, error) {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
 	return OpenPrivate(dir)
+}
+
+// unfinished begins the name of a repository that is being made.
+const unfinished = ".new-repo-"
+
+// sweepUnfinished removes what an InitPrivate that was killed left. The caller
+// holds the lock of the state directory.
+func sweepUnfinished(parent string) error {
+	left, err := filepath.Glob(filepath.Join(escapeGlob(parent), unfinished+"*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
 }
 
 func initBare(dir string) error {

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loopd/internal/campaign"
+	"loopd/internal/ledger"
 )
 
 // kills is how often the crash test kills. The moments are drawn anew in every
@@ -46,6 +49,23 @@ func TestKilled(t *testing.T) {
 	}
 	sameEverywhere(t, r, home(filepath.Join(root, "work")).Results())
 	nothingLeft(t, filepath.Join(root, "tmp"))
+}
+
+// soakFull says whether the long form of the crash tests is asked for.
+func soakFull() bool { return os.Getenv("LOOPD_SOAK") == "full" }
+
+// ledgerError is what a look at the whole ledger finds, nil where there is none
+// yet.
+func ledgerError(t *testing.T, h campaign.Home) error {
+	t.Helper()
+	l, err := ledger.OpenReadOnly(h.Dir)
+	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.Verify(t.Context()), l.Close())
 }
 
 // killOnce starts or continues the rehearsal and kills it after a random while;

@@ -106,6 +106,9 @@ func (k Kept) changes(dir string) (Changes, error) {
 // readRecorded reads a file of an attempt that must be the one recorded.
 func readRecorded(dir, name, digest string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(dir, name))
+	if gone := Pruned(dir); err != nil && gone != nil {
+		return nil, gone
+	}
 	if where, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("%s: %w", name, where.Err) // the folder is the trial's id
 	}
