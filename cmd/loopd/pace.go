@@ -142,7 +142,7 @@ func (n *night) rest(ctx context.Context, e env, drain <-chan struct{}, work fun
 	for {
 		s := n.campaign.Current()
 		if p := s.Paused; p != nil && p.Lifts() {
-			if n.o.noWait && (p.Battery || p.Until.After(time.Now())) {
+			if n.o.noWait && (p.Battery || p.Class == harness.Disk || p.Until.After(time.Now())) {
 				return nil
 			}
 			if !n.waitOut(ctx, e, drain, s) {
@@ -169,7 +169,15 @@ func (n *night) waitOut(ctx context.Context, e env, drain <-chan struct{}, s *lo
 		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when the mains are back\n", p.Reason)
 		return n.waitForMains(ctx, e, drain)
 	}
+	if p.Class == harness.Disk {
+		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when there is room\n", p.Reason)
+		return n.waitForRoom(ctx, drain)
+	}
 	due := governor.Due(s.ChangedAt, p.Until)
+	if end := n.allowed.Deadline; !end.IsZero() && due.After(end) {
+		fmt.Fprintf(e.stderr, "loopd: the limit lifts at %s, after the time given is over at %s\n", clock(due), clock(end))
+		return false
+	}
 	fmt.Fprintf(e.stderr, "loopd: paused: %s; going on at %s\n", p.Reason, clock(due))
 	return governor.WaitUntil(ctx, drain, due)
 }

@@ -69,12 +69,14 @@ func parseAge(text string) (time.Duration, error) {
 	var err error
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n float64
-		n, err = strconv.ParseFloat(days, 64)
+		if n, err = strconv.ParseFloat(days, 64); !(n >= 0 && n <= 100*366) {
+			n = -1 // no number, or one that no duration can hold
+		}
 		age = time.Duration(n * 24 * float64(time.Hour))
 	} else {
 		age, err = time.ParseDuration(text)
 	}
-	if err != nil || age < 0 || age > 100*366*24*time.Hour {
+	if err != nil || age < 0 {
 		return 0, fmt.Errorf("%q is no age; write it such as 30d or 12h", text)
 	}
 	return age, nil

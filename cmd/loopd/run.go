@@ -100,6 +100,9 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := enoughRoom(e, l.Config); err != nil {
+		return err
+	}
 	if o.ground, err = groundFor(ctx, e, l.Config, o.noIsolation); err != nil {
 		return err
 	}
@@ -365,7 +368,7 @@ func (n *night) run(ctx context.Context, e env) error {
 	defer stop()
 	n.stayAwake(ctx, e)
 	defer func() { n.awake.Stop() }()
-	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, n.governor.Govern(executor)})
+	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, roomFor(n.campaign.Home, n.cfg, n.governor.Govern(executor))})
 	err = n.rest(ctx, e, drain, func() error {
 		return n.campaign.Run(ctx, loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
 	})

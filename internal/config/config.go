@@ -66,6 +66,8 @@ type Config struct {
 	Memory    Size     `mapstructure:"isolation.memory"`
 	Processes int      `mapstructure:"isolation.processes"`
 	Disk      Size     `mapstructure:"isolation.disk"`
+	// DiskFloor is the room below which nothing is started; 0 for no such limit.
+	DiskFloor Size `mapstructure:"disk_floor"`
 }
 
 // Percent is a share of 1, written such as "20%".
@@ -109,7 +111,7 @@ func (e *NotFoundError) Error() string {
 
 func defaults() map[string]any {
 	return map[string]any{
-		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
+		"plugin": ".", "disk_floor": Size(2 << 30), "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
 		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
 		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
 		"power.keep_awake": true, "power.on_battery": string(PauseOnBattery),
