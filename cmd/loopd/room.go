@@ -55,10 +55,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// enoughRoom refuses to begin where the campaign would pause at once.
-func enoughRoom(e env, cfg config.Config) error {
+// safeGround refuses to begin where other users could look into the state, or
+// where the campaign would pause at once for want of room.
+func safeGround(e env, cfg config.Config) error {
 	home, err := homeOf(e, cfg)
 	if err != nil {
+		return err
+	}
+	if err := home.KeptFromOthers(); err != nil {
 		return err
 	}
 	if short := roomFor(home, cfg, nil).short(); short != "" {

@@ -100,7 +100,7 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := enoughRoom(e, l.Config); err != nil {
+	if err := safeGround(e, l.Config); err != nil {
 		return err
 	}
 	if o.ground, err = groundFor(ctx, e, l.Config, o.noIsolation); err != nil {

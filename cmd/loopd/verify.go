@@ -47,6 +47,9 @@ func runVerify(ctx context.Context, e env, deep, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if err := openIn(home); err != nil {
+		return err
+	}
 	sealed, sealErr := openSuite(ctx, home, l.Config)
 	if drifted, ok := errors.AsType[*campaign.NotSealedError](sealErr); sealErr != nil && (!ok || drifted.Drift == nil) {
 		return sealErr
@@ -60,7 +63,7 @@ func runVerify(ctx context.Context, e env, deep, asJSON bool) error {
 	} else {
 		err = printFound(e, found)
 	}
-	return errors.Join(err, sealErr, openIn(home), wrongIn(found.Audits...), lostIn(found))
+	return errors.Join(err, sealErr, wrongIn(found.Audits...), lostIn(found))
 }
 
 // openIn turns what other users could reach of the state into an error that names
@@ -78,7 +81,7 @@ func openIn(home campaign.Home) error {
 	if more := len(open) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return &codedError{exitFailed, errors.New(strings.Join(lines, "\n")), open[0].Hint()}
+	return &codedError{exitUsage, errors.New(strings.Join(lines, "\n")), open[0].Hint()}
 }
 
 // lostIn turns what is gone or damaged of the trials into an error: their rows and

@@ -87,9 +87,9 @@ func tooWide(path string, mode fs.FileMode) *ledger.AccessError {
 	return &ledger.AccessError{Path: path, Mode: mode.Perm(), Want: want}
 }
 
-// keptFromOthers refuses a state directory that other users can look into or
+// KeptFromOthers refuses a state directory that other users can look into or
 // change: what measures and what was measured would be theirs too.
-func (h Home) keptFromOthers() error {
+func (h Home) KeptFromOthers() error {
 	if _, err := os.Stat(h.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -77,7 +77,7 @@ func open(ctx context.Context, o Options) (*Campaign, error) {
 }
 
 func (c *Campaign) open(ctx context.Context) error {
-	if err := errors.Join(c.Home.Make(), c.Home.keptFromOthers()); err != nil {
+	if err := errors.Join(c.Home.Make(), c.Home.KeptFromOthers()); err != nil {
 		return err
 	}
 	var err error

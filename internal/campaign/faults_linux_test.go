@@ -18,17 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// soakFull says whether the long form of these tests is asked for.
-func soakFull() bool { return os.Getenv("LOOPD_SOAK") == "full" }
-
-// times is how often something is tried: in the short form, or in the long one.
-func times(short, full int) int {
-	if soakFull() {
-		return full
-	}
-	return short
-}
-
 // need skips a test where this machine lacks something, and fails it where
 // LOOPD_REQUIRE says that it must not.
 func need(t *testing.T, name string, err error) {
@@ -77,7 +66,7 @@ func TestCampaignKilledAtRandom(t *testing.T) {
 		}
 	}
 	t.Logf("ready again within %v", slowest)
-	if slowest > 2*time.Second && soakFull() {
+	if slowest > 2*time.Second && soaking() {
 		t.Errorf("ready again only after %v, want 2 s at most", slowest)
 	}
 }
