@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		os.Exit(appendForever(dir))
 	}
+	if dir := os.Getenv(holdingDir); dir != "" {
+		os.Exit(hold(dir))
+	}
 	goleak.VerifyTestMain(m)
 }
 
