@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/campaign"
+	"loopd/internal/ledger"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -42,30 +46,65 @@ type status struct {
 }
 
 func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
-	r, err := openReview(ctx, e, state)
+	out, err := lookAt(ctx, e, state)
 	if err != nil {
 		return err
 	}
-	s, err := r.current()
-	if err != nil {
-		return err
+	out.Next = withState(out.Next, state)
+	if asJSON {
+		return printJSON(e.stdout, out)
 	}
+	return printStatus(e, out)
+}
+
+// lookAt returns what the campaign wrote down after its newest event, or reads its
+// events.
+func lookAt(ctx context.Context, e env, state string) (status, error) {
+	home, err := reviewHome(e, state)
+	if err != nil {
+		return status{}, err
+	}
+	l, err := ledger.OpenReadOnly(home.Dir)
+	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+		_, err = review{home: home}.current()
+	}
+	if err != nil {
+		return status{}, err
+	}
+	defer l.Close()
+	var out status
+	if look, ok := home.ReadGlance(ctx, l); ok && json.Unmarshal(look, &out) == nil {
+		return out, nil
+	}
+	s, err := campaign.ReplayNewest(ctx, l)
+	if err != nil {
+		return out, err
+	}
+	if s == nil {
+		_, err = review{home: home}.current()
+		return out, err
+	}
+	return statusOf(s, []*loop.State{s}), nil
+}
+
+// look is what a campaign keeps for those who only look.
+func look(s *loop.State, all []*loop.State) any { return statusOf(s, all) }
+
+// statusOf is the status of a campaign, the newest of all.
+func statusOf(s *loop.State, all []*loop.State) status {
 	rep := report.Build(s)
 	out := status{
-		Next:     withState(nextAfter(s), state),
+		Next:     nextAfter(s),
 		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
 		Isolation: rep.Isolation, Simulated: rep.Simulated, Candidates: rep.Candidates,
 	}
-	if q := lastQuota(r.states); !q.IsZero() {
+	if q := lastQuota(all); !q.IsZero() {
 		out.Quota = &q
 	}
 	if n := len(s.Rounds); n > 0 && s.Ended == nil {
 		out.Round = fmt.Sprintf("%d, %s of %s", s.Rounds[n-1].N, s.Rounds[n-1].Purpose, s.Rounds[n-1].Subject)
 	}
-	if asJSON {
-		return printJSON(e.stdout, out)
-	}
-	return printStatus(e, out)
+	return out
 }
 
 func printStatus(e env, st status) error {

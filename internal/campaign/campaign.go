@@ -36,6 +36,9 @@ type Options struct {
 	Graphs map[string]harness.Tree
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Look renders what a look at the campaign shows, as a JSON document, to be kept
+	// beside the ledger; nil keeps none.
+	Look func(newest *loop.State, all []*loop.State) any
 	// RoomEvery is how often is looked whether a full disk has room again; 0 for a
 	// few seconds.
 	RoomEvery time.Duration
@@ -316,6 +319,7 @@ func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
 		if observe != nil {
 			observe(s, e)
 		}
+		c.glance(ctx)
 		if followed(e.Payload) {
 			// What found no room is written with the next such event, or at the end.
 			if err := c.Project(); !noRoom(err) {
@@ -324,6 +328,7 @@ func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
 		}
 	}
 	err := errors.Join(l.Run(ctx), failed, c.Project())
+	c.glance(context.WithoutCancel(ctx))
 	if head, moved := c.BaseMoved(); moved {
 		c.Log.Warn("base moved: the user has committed since the campaign began; candidates stay on what it began with",
 			"began", s.Started.Base, "now", head)

@@ -44,8 +44,26 @@ func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
 
 // Replay adds up the ledger into one state per campaign, oldest first.
 func Replay(ctx context.Context, l *ledger.Ledger) ([]*loop.State, error) {
+	return replayFrom(ctx, l, 1)
+}
+
+// ReplayNewest adds up the newest campaign alone, nil where there is none. The
+// chain is checked from its first event on.
+func ReplayNewest(ctx context.Context, l *ledger.Ledger) (*loop.State, error) {
+	_, started, err := l.Last(ctx, string(loop.KindStarted))
+	if err != nil || started == 0 {
+		return nil, err
+	}
+	states, err := replayFrom(ctx, l, started)
+	if err != nil || len(states) == 0 {
+		return nil, err
+	}
+	return states[len(states)-1], nil
+}
+
+func replayFrom(ctx context.Context, l *ledger.Ledger, from int64) ([]*loop.State, error) {
 	var states []*loop.State
-	for e, err := range l.Entries(ctx, 1) {
+	for e, err := range l.Entries(ctx, from) {
 		if err != nil {
 			return nil, fmt.Errorf("replay ledger: %w", err)
 		}

@@ -24,7 +24,7 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	n.put("unknown.txt", "unknown\n")
 	c := n.open()
 	want := times(3, 50)
-	set := loop.DefaultSettings(100 * want)
+	set := loop.DefaultSettings(300 * want)
 	set.MaxCandidates = want
 	if err := c.Begin(t.Context(), set, drawnGrid()); err != nil {
 		t.Fatal(err)

@@ -114,6 +114,18 @@ func (p *Private) Tree(commit string) (map[string]File, error) {
 	return files, nil
 }
 
+// Has says whether the repository holds every one of these objects.
+func (p *Private) Has(hashes ...string) bool {
+	store := p.store()
+	for _, hash := range hashes {
+		h, err := parseHash(hash)
+		if err != nil || store.HasEncodedObject(h) != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // Ref returns the hash a reference names, or "" when there is no such reference or a crash left it broken.
 func (p *Private) Ref(name string) (string, error) {
 	if err := checkRef(name, "refs/"); err != nil {
