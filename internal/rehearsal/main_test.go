@@ -14,6 +14,7 @@ import (
 
 	"loopd/internal/agent"
 	"loopd/internal/standin"
+	"loopd/loop"
 )
 
 // The names under which the test binary is something else.
@@ -58,6 +59,9 @@ func child(described string) int {
 	}
 	o := options(c.Setup, c.Dir)
 	o.Resume = c.Resume
+	if os.Getenv(toldVariable) != "" {
+		tell(&o, os.NewFile(3, "told"))
+	}
 	res, err := Run(context.Background(), o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -72,6 +76,19 @@ func child(described string) int {
 // pinVariable names a directory to pin an agent CLI in before the rehearsal, which
 // itself needs none.
 const pinVariable = "LOOPD_TEST_PIN"
+
+// toldVariable has the child tell, in lines of its third file, when it is ready and
+// which trials are recorded.
+const toldVariable = "LOOPD_TEST_TOLD"
+
+func tell(o *Options, to io.Writer) {
+	o.Ready = func() { fmt.Fprintln(to, "ready") }
+	o.Observe = func(_ *loop.State, e loop.Event) {
+		if r, ok := e.Payload.(loop.Recorded); ok {
+			fmt.Fprintln(to, "trial", r.Trial.ID)
+		}
+	}
+}
 
 func pin(dir string) error {
 	if dir == "" {
