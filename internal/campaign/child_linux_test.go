@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"loopd/harness"
 	"loopd/internal/ledger"
 	"loopd/loop"
 )
@@ -86,13 +85,6 @@ func (d campaignChild) options(h Home, sealed Sealed) Options {
 	return Options{
 		Home: h, Plugin: d.Plugin, Sealed: sealed, AgentName: "agent 1", AgentSHA: "sha", Credential: "simulated", Simulated: true,
 		Now: time.Now, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), RoomEvery: 20 * time.Millisecond,
-	}
-}
-
-// grid is that of the drawn campaigns.
-func drawnGrid() Grid {
-	return Grid{
-		Objective: []harness.Cell{{Scenario: "R1", Tier: "sonnet"}, {Scenario: "W1", Tier: "haiku"}}, Guards: []harness.Cell{{Scenario: "N1", Tier: "haiku"}},
 	}
 }
 
@@ -280,18 +272,4 @@ func (r *rigged) finish() []string {
 	}
 	s, _ := r.sound("at the end")
 	return verdictsWithE(s)
-}
-
-// verdictsWithE is what must not depend on how often a campaign was cut short.
-func verdictsWithE(s *loop.State) []string {
-	out := verdicts(s)
-	for i, p := range s.Progress {
-		if p.Decided != nil && p.Decided.EValue != nil {
-			out[i] += fmt.Sprintf(" %d %.12g", p.Decided.Sessions, *p.Decided.EValue)
-		}
-	}
-	if s.Ended != nil {
-		out = append(out, fmt.Sprint(s.Ended.Outcome, s.Sessions()))
-	}
-	return out
 }
