@@ -86,6 +86,9 @@ func hintOf(err error) string {
 	if _, ok := errors.AsType[*gitrepo.NotRepositoryError](err); ok {
 		return "git init"
 	}
+	if errors.Is(err, ledger.ErrSuspect) {
+		return "loopd verify"
+	}
 	return ""
 }
 

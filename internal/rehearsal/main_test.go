@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
+	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/campaign"
 	"loopd/internal/standin"
 	"loopd/loop"
 )
@@ -98,7 +101,27 @@ func pin(dir string) error {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 9.9.9\n"), 0o755); err != nil {
 		return err
 	}
-	_, err := agent.Pin(context.Background(), program, dir)
+	if _, err := agent.Pin(context.Background(), program, dir); err != nil {
+		return err
+	}
+	return prune(dir + "-pruned")
+}
+
+// prune drops the files of a trial of a campaign that is over.
+func prune(dir string) error {
+	h := campaign.Home{Dir: dir}
+	kept := filepath.Join(h.Trials(), "a")
+	if err := os.MkdirAll(kept, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(kept, "transcript.jsonl"), []byte("{}\n"), 0o600); err != nil {
+		return err
+	}
+	over := &loop.State{Ended: &loop.Ended{}, Trials: []loop.Run{{Trial: harness.Trial{ID: "a"}}}}
+	p, err := h.Prune([]*loop.State{over}, time.Now(), time.Now(), false)
+	if err == nil && p.Trials != 1 {
+		err = fmt.Errorf("pruned %d trials, want 1", p.Trials)
+	}
 	return err
 }
 
