@@ -24,7 +24,13 @@ func newPrune(e env) *cobra.Command {
 	var o pruneOptions
 	cmd := &cobra.Command{
 		Use: "prune", Short: "drop transcripts of old trials; rows and digests stay", Args: noArgs,
-		Long: "  loopd prune --older 30d --dry-run\n\nDrops what was kept of trials that started longer ago: transcripts, what sessions\nleft, how they were launched. Ledger, tables, reports and digests stay, and loopd\nverify --deep passes as before. Such a trial can no longer be scored again: loopd\nrescore and loopd transcript say since when. Nothing of a campaign under way is\ndropped.",
+		Long: `  loopd prune --older 30d --dry-run
+
+Drops what was kept of trials that started longer ago: transcripts, what
+sessions left, how they were launched. Ledger, tables, reports and digests
+stay, and loopd verify --deep passes as before. Such a trial can no longer be
+scored again: loopd rescore and loopd transcript say since when. Nothing of a
+campaign under way is dropped.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()

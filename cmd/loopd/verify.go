@@ -20,7 +20,7 @@ func newVerify(e env) *cobra.Command {
 	var file, state string
 	cmd := &cobra.Command{
 		Use: "verify", Short: "check ledger, seal, branches and projections", Args: noArgs,
-		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again. Says which files of the\nstate directory other users could read.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it, and what is kept of each trial is compared with its\ndigests; with --export the same is done to an exported file,\nwithout the ledger it came from.",
+		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again. Says which files of the\nstate directory other users could read.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it, and what is kept of each trial is compared with its\ndigests; with --export the same is done to an exported file, without the ledger\nit came from.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file != "" {
 				return verifyExport(e, file, asJSON)
@@ -180,12 +180,15 @@ func printFound(e env, f campaign.Found) error {
 	for _, ref := range f.Moved {
 		fmt.Fprintf(e.stdout, "moved or held by someone else: %s\n", ref)
 	}
+	if f.Kept > 0 {
+		fmt.Fprintf(e.stdout, "kept: the files of %s, as they were recorded\n", counted(f.Kept, "trial"))
+	}
 	if f.Pruned > 0 {
 		fmt.Fprintf(e.stdout, "pruned: the files of %s, on purpose\n", counted(f.Pruned, "trial"))
 	}
 	for _, r := range f.Mended {
 		fmt.Fprintf(e.stdout, "made again: %s\n", r)
 	}
-	_, err := fmt.Fprintf(e.stdout, "projections: %d made again\n", len(f.Mended))
+	_, err := fmt.Fprintf(e.stdout, "projections: %d made again\n\nNext: loopd status\n", len(f.Mended))
 	return err
 }

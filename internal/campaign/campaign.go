@@ -336,18 +336,6 @@ func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
 	return err
 }
 
-// BaseMoved says whether the user's HEAD is another commit than the one the newest
-// campaign began with, and which. Candidates are not moved along: their numbers
-// are about the wording they were laid on.
-func (c *Campaign) BaseMoved() (head string, moved bool) {
-	now, err := c.user.Head()
-	s := c.Current()
-	if err != nil || s == nil {
-		return "", false
-	}
-	return now.Commit, now.Commit != s.Started.Base
-}
-
 // Extend takes up the gate of the last campaign with more sessions, if it ended
 // undecided for want of them and neither the wording it started from nor what
 // measures has changed since. It says whether it did.

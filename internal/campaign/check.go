@@ -21,8 +21,10 @@ type Found struct {
 	// Moved are branches that somebody moved or holds: the commits they named are in
 	// the private repository.
 	Moved []string `json:"moved,omitempty"`
-	// Lost are the files kept of a trial that are gone or not what was recorded, set
-	// by a deep check; Pruned is how many trials were pruned on purpose.
+	// A deep check counts the trials whose files are Kept as they were recorded and
+	// those that were Pruned on purpose, and lists what is Lost: gone, or not what was
+	// recorded.
+	Kept   int      `json:"kept,omitempty"`
 	Lost   []string `json:"lost,omitempty"`
 	Pruned int      `json:"pruned,omitempty"`
 	// Audits are set by a deep check: every campaign derived again.
@@ -87,6 +89,8 @@ func (f *Found) kept(ctx context.Context, h Home) error {
 				f.Pruned++
 			} else if err != nil {
 				f.Lost = append(f.Lost, err.Error())
+			} else if trial.Scorable(recorded) {
+				f.Kept++
 			}
 		}
 	}
