@@ -11,7 +11,7 @@ AGENT_CLI := .tools/agent-cli
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build baseline demo test rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
+.PHONY: help build baseline demo test rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full soak soak-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -36,13 +36,15 @@ setup: ## what the tests need: a C compiler, bubblewrap, and the pinned agent CL
 	@./scripts/c-compiler.sh
 	@echo "== set up: bubblewrap"
 	@./scripts/bubblewrap.sh
+	@echo "== set up: strace and ext4, for disks that fail"
+	@./scripts/disk-faults.sh
 	@echo "== set up: agent CLI"
 	@./scripts/agent-cli/install.sh $(AGENT_CLI)
 
 # A skip of what LOOPD_REQUIRE names is a failure.
 race:
 	@echo "== go test -race ./..."
-	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE=claude,bwrap,landlock LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE="claude,bwrap,landlock$$(./scripts/disk-faults.sh --usable)" LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
 		CGO_ENABLED=1 go test -race -timeout 15m ./...
 
 rungs: ## the rungs of isolation on Anthropic's sandbox runtime too; needs socat and ripgrep
@@ -107,6 +109,22 @@ faults-full: setup ## the same with 500 faults, 100 hung sessions, 200 with stra
 define faults
 	table=$$(mktemp); LOOPD_FAULTS=$(1) LOOPD_FAULTS_TABLE="$$table" LOOPD_REQUIRE=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
 		go test -count=1 -timeout 60m -run '$(FAULTS)' ./internal/trial ./internal/governor; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
+endef
+
+# Kills, power cuts, failing disks, users who commit, sealed files that change.
+SOAK := TestKilled|TestCampaignKilledAtRandom|TestPowerLoss|TestASyncThatFails|TestADiskThatFills|TestNoScoreOnMutatedBytes|TestATouchIsNoDrift|TestTheUserCommitsAllNight|TestBranchesAreDamagedInEveryPhase|TestEvery|TestATornTail|TestOneHolderOfManyProcesses|TestReadyAgainWithManyTrials
+
+soak: ## kill, cut off power, fill disks, change sealed files, and go on (about 3 minutes; make test runs it too)
+	@$(call soak,short)
+
+soak-full: ## the same with 200 kills, every step by itself, 60 power cuts, 64 disks, 1,000 changes (about an hour)
+	@$(call soak,full)
+
+# What was measured is printed whether the tests pass or not.
+define soak
+	echo "== soak ($(1))"; ./scripts/disk-faults.sh; said=$$(mktemp); LOOPD_SOAK=$(1) LOOPD_REQUIRE="none$$(./scripts/disk-faults.sh --usable)" \
+		go test -count=1 -v -timeout 240m -run '$(SOAK)' ./internal/ledger ./internal/campaign ./internal/rehearsal >"$$said" 2>&1; code=$$?; \
+		grep -E '^ *(---|ok|FAIL|panic)|_test.go:' "$$said" | grep -v 'killed a'; rm -f "$$said"; exit $$code
 endef
 
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)

@@ -15,7 +15,8 @@ import (
 // packages of one line do not import each other. A new package is one word
 // here, in a commit of its own; the order is not bent to make a build pass.
 const order = `
-internal/atomicfile internal/clock internal/redact internal/mutants
+internal/failpoint
+< internal/atomicfile internal/clock internal/redact internal/mutants
 < stats
 < stats/rival
 < stats/sim
@@ -66,6 +67,7 @@ github.com/vbauerster/mpb/v8       cmd/loopd
 github.com/mattn/go-isatty         cmd/loopd
 github.com/google/renameio/v2      internal/atomicfile
 github.com/vbatts/go-mtree         frozen
+github.com/fsnotify/fsnotify       frozen
 github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins

@@ -11,8 +11,8 @@
 // The package refuses to seal what cannot be compared later: symbolic links,
 // hard links, pipes, sockets and devices, unreadable files, files over 64 MiB,
 // anything called .git, and names that become one name on a file system that
-// folds case or normalises Unicode. It never repairs, re-seals or deletes, and
-// it does not decide what a drift means: the caller halts.
+// folds case or normalises Unicode. It never repairs or re-seals, deletes nothing
+// of a suite, and does not decide what a drift means: the caller halts.
 //
 // Invariants:
 //   - A path is opened relative to its directory's descriptor and never through
@@ -34,6 +34,7 @@ import (
 	"path/filepath"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // ManifestName is the file in the root of a sealed directory that holds its seal.
@@ -57,8 +58,12 @@ func digestOf(data []byte) Digest {
 }
 
 // Seal writes the manifest of dir into dir and returns it. The error joins one
-// RefusedError for every path that cannot be sealed; then nothing is written.
+// RefusedError for every path that cannot be sealed; then nothing is written. What
+// a Seal that was killed left of its own file is no part of the suite and goes.
 func Seal(ctx context.Context, dir string) (Manifest, error) {
+	if err := atomicfile.Sweep(dir, ManifestName); err != nil {
+		return Manifest{}, fmt.Errorf("seal %s: %w", dir, err)
+	}
 	scan, err := scanDir(ctx, dir, nil)
 	if err != nil {
 		return Manifest{}, fmt.Errorf("seal %s: %w", dir, err)
@@ -70,9 +75,11 @@ func Seal(ctx context.Context, dir string) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, fmt.Errorf("seal %s: %w", dir, err)
 	}
+	failpoint.Hit("seal.scanned")
 	if err := atomicfile.WriteFile(filepath.Join(dir, ManifestName), text, 0o644); err != nil {
 		return Manifest{}, fmt.Errorf("seal %s: %w", dir, err)
 	}
+	failpoint.Hit("seal.written")
 	return scan, nil
 }
 

@@ -1,6 +1,7 @@
 package frozen
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // Materialise writes the files of fsys to a new directory dir, which appears
@@ -18,13 +20,26 @@ import (
 // error wraps fs.ErrExist. Only one caller at a time may write a given dir:
 // leftovers of an interrupted one are removed first.
 func Materialise(fsys fs.FS, modes func(path string) fs.FileMode, dir string) error {
-	if err := materialise(fsys, modes, filepath.Clean(dir)); err != nil {
+	if err := materialise(fsys, modes, filepath.Clean(dir), nil); err != nil {
 		return fmt.Errorf("materialise %s: %w", dir, err)
 	}
 	return nil
 }
 
-func materialise(fsys fs.FS, modes func(path string) fs.FileMode, dir string) error {
+// LayOut does the same with a suite and seals it before it appears: a crash leaves
+// none, or one that is sealed.
+func LayOut(ctx context.Context, fsys fs.FS, dir string) error {
+	seal := func(temp string) error {
+		_, err := Seal(ctx, temp)
+		return err
+	}
+	if err := materialise(fsys, nil, filepath.Clean(dir), seal); err != nil {
+		return fmt.Errorf("lay out %s: %w", dir, err)
+	}
+	return nil
+}
+
+func materialise(fsys fs.FS, modes func(path string) fs.FileMode, dir string, finish func(temp string) error) error {
 	if _, err := os.Lstat(dir); err == nil {
 		return fs.ErrExist
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -47,12 +62,19 @@ func materialise(fsys fs.FS, modes func(path string) fs.FileMode, dir string) er
 	}); err != nil {
 		return err
 	}
+	if finish != nil {
+		if err := finish(temp); err != nil {
+			return err
+		}
+	}
 	if err := syncDirs(temp); err != nil {
 		return err
 	}
+	failpoint.Hit("materialise.written")
 	if err := os.Rename(temp, dir); err != nil {
 		return err
 	}
+	failpoint.Hit("materialise.renamed")
 	return atomicfile.SyncDir(parent)
 }
 

@@ -155,9 +155,10 @@ type Paused struct {
 	ByHand bool `json:"by_hand,omitempty"`
 }
 
-// Lifts reports whether the pause is over by itself after some time.
+// Lifts reports whether the pause is over by itself after some time, or once the
+// mains or the room on the disk are back.
 func (p Paused) Lifts() bool {
-	return p.Battery || !p.Until.IsZero() || p.Class == harness.RateLimit || p.Class == harness.UsageLimit
+	return p.Battery || p.Class == harness.Disk || !p.Until.IsZero() || p.Class == harness.RateLimit || p.Class == harness.UsageLimit
 }
 
 // Resumed ends a pause, or a halt that lifts.

@@ -32,7 +32,7 @@ type Preparer interface {
 	Twin(ctx context.Context, start string) (Committed, error)
 }
 
-// Loop drives a campaign. All fields but TestJudge, Drain, Intake and
+// Loop drives a campaign. All fields but TestJudge, Alarm, Drain, Intake and
 // Observe are required.
 type Loop struct {
 	State    *State
@@ -46,6 +46,9 @@ type Loop struct {
 	TestJudge func(ctx context.Context) (harness.JudgeTest, error)
 	Now       func() time.Time
 	Parallel  int
+	// Alarm has a value when a sealed file may have changed while sessions run: the
+	// seal is verified at once. Nil is no alarm; the seal is verified all the same.
+	Alarm <-chan struct{}
 	// Drain, when closed, lets running sessions end and starts nothing new.
 	Drain <-chan struct{}
 	// Intake returns candidates that have arrived since it was last asked; it is
@@ -60,8 +63,9 @@ type Loop struct {
 // ErrDrained is returned when Drain stopped the loop before the campaign ended.
 var ErrDrained = errors.New("stopped before the campaign ended")
 
-// HoldError is returned by an executor that did not run a session because none
-// may run for now. The session is not recorded; the campaign pauses.
+// HoldError is returned by an executor that did not run a session, or a preparer
+// that made no commit, because that may not be done for now. Nothing is recorded
+// but that the campaign pauses.
 type HoldError struct{ Paused Paused }
 
 // Error says what holds.
@@ -126,12 +130,18 @@ func (l *Loop) take(ctx context.Context, step Step) error {
 	switch {
 	case step.Prepare != nil:
 		p, err := l.Preparer.Prepare(ctx, l.State.Champion, *step.Prepare)
+		if hold, ok := errors.AsType[*HoldError](err); ok {
+			return l.record(ctx, hold.Paused)
+		}
 		if err != nil {
 			return fmt.Errorf("prepare candidate %s: %w", step.Prepare.ID, err)
 		}
 		return l.record(ctx, p)
 	case step.Twin:
 		p, err := l.Preparer.Twin(ctx, l.State.Started.Start)
+		if hold, ok := errors.AsType[*HoldError](err); ok {
+			return l.record(ctx, hold.Paused)
+		}
 		if err != nil {
 			return fmt.Errorf("prepare the A/A pilot: %w", err)
 		}
@@ -245,6 +255,12 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 			if l.State.Halted != nil {
 				cancel()
 			}
+		case <-l.Alarm:
+			halted, err := l.haltOnDrift(context.WithoutCancel(ctx))
+			if halted || err != nil {
+				cancel()
+				return errors.Join(first, err, discard(running, results))
+			}
 		case <-ctx.Done():
 			specs = nil
 			if running == 0 {
@@ -272,6 +288,18 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 		return l.record(context.WithoutCancel(ctx), held.Paused)
 	}
 	return first
+}
+
+// discard waits for sessions whose results are void, and returns what went wrong
+// with loopd itself.
+func discard(running int, results <-chan ran) error {
+	var err error
+	for range running {
+		if r := <-results; r.err != nil && !errors.Is(r.err, context.Canceled) {
+			err = errors.Join(err, r.err)
+		}
+	}
+	return err
 }
 
 // voids says whether what still runs is worth nothing any more.

@@ -232,7 +232,7 @@ func readArg(e env, name string) ([]byte, error) {
 // reviewHome is the state directory without opening anything in it.
 func reviewHome(e env, state string) (campaign.Home, error) {
 	if state != "" {
-		return campaign.Home{Dir: state}, nil
+		return campaign.Home{Dir: e.path(state)}, nil
 	}
 	l, err := loadConfig(e)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gitrepo"
+	"loopd/internal/ledger"
 	"loopd/internal/rehearsal"
 	"loopd/loop"
 )
@@ -68,7 +69,8 @@ func isConfiguration(err error) bool {
 	_, unsupported := errors.AsType[*gitrepo.UnsupportedError](err)
 	_, instrument := errors.AsType[*campaign.InstrumentError](err)
 	_, notEmpty := errors.AsType[*rehearsal.NotEmptyError](err)
-	return noFile || noRepo || unsupported || instrument || notEmpty || errors.Is(err, exec.ErrNotFound)
+	_, open := errors.AsType[*ledger.AccessError](err)
+	return open || noFile || noRepo || unsupported || instrument || notEmpty || errors.Is(err, exec.ErrNotFound)
 }
 
 // hintOf finds the command to type, if the error knows one.
@@ -83,6 +85,9 @@ func hintOf(err error) string {
 	}
 	if _, ok := errors.AsType[*gitrepo.NotRepositoryError](err); ok {
 		return "git init"
+	}
+	if errors.Is(err, ledger.ErrSuspect) {
+		return "loopd verify"
 	}
 	return ""
 }

@@ -103,7 +103,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	}
 	n.campaign, err = campaign.Open(ctx, campaign.Options{
 		Home: home, Plugin: cfg.Plugin, Sealed: sealed, AgentName: "claude " + binary.Version, AgentSHA: binary.SHA256,
-		Credential: string(cred.Kind), Judge: judge.name, Confines: o.ground.confines(cfg), Graphs: n.graphs, Now: time.Now, Log: logger(e),
+		Credential: string(cred.Kind), Judge: judge.name, Confines: o.ground.confines(cfg), Graphs: n.graphs, Now: time.Now, Log: logger(e), Look: look,
 	})
 	if err != nil {
 		n.close()

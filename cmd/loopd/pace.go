@@ -142,6 +142,15 @@ func (n *night) sayPaused(ctx context.Context, e env, s *loop.State, until time.
 		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when the mains are back\n", p.Reason)
 		return
 	}
+	if s.Paused.Class == harness.Disk {
+		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when there is room\n", s.Paused.Reason)
+		return
+	}
+	if end := n.allowed.Deadline; !end.IsZero() && until.After(end) {
+		now := time.Now()
+		fmt.Fprintf(e.stderr, "loopd: the limit lifts at %s, after the time given is over at %s\n", timeText(now, until), timeText(now, end))
+		return
+	}
 	reason, class := pauseReason(s)
 	fmt.Fprintf(e.stderr, "loopd: paused: %s%s; going on at %s\n", reason, whyFailed(ctx, e, class), timeText(time.Now(), until))
 	if !n.o.serving {

@@ -52,7 +52,7 @@ func newRoot(e env) *cobra.Command {
 		groupSuite: {
 			newCell(e), newInit(e), newFreeze(e), newGraph(e), newEval(e), newCapture(e), newJudge(e), newLogin(e), newSandbox(e), newScenario(e), newSchema(e), newScore(e), newSelftest(e),
 		},
-		groupTools: {newDoctor(e), newVerify(e), newConfig(e), newSimulate(e), newVersion(e), newMan(e)},
+		groupTools: {newDoctor(e), newVerify(e), newPrune(e), newConfig(e), newSimulate(e), newVersion(e), newMan(e)},
 	} {
 		for _, v := range verbs {
 			v.GroupID = group

@@ -110,6 +110,9 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := safeGround(e, l.Config); err != nil {
+		return err
+	}
 	if o.ground, err = groundFor(ctx, e, l.Config, o.noIsolation); err != nil {
 		return err
 	}
@@ -198,11 +201,12 @@ func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who list
 	n.stayAwake(ctx, e)
 	defer func() { n.awake.Stop() }()
 	seen := who.board.Seen(n.trial.Store, executor)
-	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, n.governor.Govern(seen)})
+	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, roomFor(n.campaign.Home, n.cfg, n.governor.Govern(seen))})
 	shift := daemon.Shift{
 		Campaign: n.campaign, Governor: n.governor, Clock: clock.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Board: who.board,
 		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe},
 		Mains: func(ctx context.Context, stop <-chan struct{}) bool { return n.waitForMains(ctx, e, stop) },
+		Room:  n.waitForRoom,
 		Say:   func(until time.Time) { n.sayPaused(ctx, e, n.campaign.Current(), until) },
 	}
 	return shift.Run(ctx, drain)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -113,17 +112,9 @@ type review struct {
 // openReview replays the ledger of the plugin in the working directory, or of
 // the state directory given.
 func openReview(ctx context.Context, e env, state string) (review, error) {
-	h := campaign.Home{Dir: state}
-	if state == "" {
-		l, err := loadConfig(e)
-		if err != nil {
-			return review{}, err
-		}
-		if h, err = homeOf(e, l.Config); err != nil {
-			return review{}, err
-		}
-	} else if !filepath.IsAbs(state) {
-		h.Dir = filepath.Join(e.dir, state)
+	h, err := reviewHome(e, state)
+	if err != nil {
+		return review{}, err
 	}
 	l, err := ledger.OpenReadOnly(h.Dir)
 	if _, missing := errors.AsType[*ledger.MissingError](err); missing {

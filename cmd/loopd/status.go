@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -9,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/campaign"
 	"loopd/internal/control"
+	"loopd/internal/ledger"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -45,13 +49,14 @@ type status struct {
 	Quota      *harness.Quota   `json:"quota,omitempty"`     // of the account, as last heard
 	Isolation  string           `json:"isolation,omitempty"` // of the sessions so far
 	Simulated  bool             `json:"simulated"`
+	Halted     bool             `json:"halted,omitempty"`
 	Candidates []report.Summary `json:"candidates"`
 	Live       *control.Live    `json:"live,omitempty"` // what the loopd that runs does
 	Next       string           `json:"next"`           // what to type
 }
 
 func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
-	out, err := statusOf(ctx, e, state)
+	out, err := liveStatus(ctx, e, state)
 	if err != nil {
 		return err
 	}
@@ -61,46 +66,76 @@ func runStatus(ctx context.Context, e env, state string, asJSON bool) error {
 	return printStatus(e, out)
 }
 
-// statusOf is what the ledger says, and what the loopd that runs does. With one
+// liveStatus is what the ledger says, and what the loopd that runs does. With one
 // that runs there need be no campaign yet.
-func statusOf(ctx context.Context, e env, state string) (status, error) {
-	r, err := openReview(ctx, e, state)
+func liveStatus(ctx context.Context, e env, state string) (status, error) {
+	home, err := reviewHome(e, state)
 	if err != nil {
 		return status{}, err
 	}
-	live, err := liveOf(ctx, r.home.Dir)
+	live, err := liveOf(ctx, home.Dir)
 	if err != nil {
 		return status{}, err
 	}
-	s, err := r.current()
-	if err != nil && live == nil {
+	out, err := lookAt(ctx, home)
+	if err != nil {
 		return status{}, err
 	}
-	out := status{Live: live, Next: "loopd status --watch", Candidates: []report.Summary{}}
-	if s != nil {
-		out.fill(s)
-		if q := lastQuota(r.states); !q.IsZero() {
-			out.Quota = &q
-		}
-		if live == nil || s.Ended != nil || s.Halted != nil {
-			out.Next = nextAfter(s)
-		}
+	if out.Campaign == "" && live == nil {
+		_, err := review{home: home}.current()
+		return status{}, err
 	}
-	if live != nil && live.Phase == control.Held {
+	out.Live = live
+	switch {
+	case live != nil && live.Phase == control.Held:
 		out.Next = "loopd resume"
+	case live != nil && out.Phase != loop.Done && !out.Halted:
+		out.Next = "loopd status --watch"
 	}
 	out.Next = withState(out.Next, state)
 	return out, nil
 }
 
-// fill takes over what the ledger says.
-func (st *status) fill(s *loop.State) {
-	rep := report.Build(s)
-	st.Campaign, st.Headline, st.Phase, st.Sessions, st.Budget, st.LastEvent = rep.ID, rep.Headline, rep.Phase, rep.Sessions, rep.Budget, rep.ChangedAt
-	st.Isolation, st.Simulated, st.Candidates = rep.Isolation, rep.Simulated, rep.Candidates
-	if n := len(s.Rounds); n > 0 && s.Ended == nil {
-		st.Round = fmt.Sprintf("%d, %s of %s", s.Rounds[n-1].N, s.Rounds[n-1].Purpose, s.Rounds[n-1].Subject)
+// lookAt returns what the campaign wrote down after its newest event, or reads its
+// events. It is empty where there is none.
+func lookAt(ctx context.Context, home campaign.Home) (status, error) {
+	out := status{Candidates: []report.Summary{}}
+	l, err := ledger.OpenReadOnly(home.Dir)
+	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+		return out, nil
 	}
+	if err != nil {
+		return out, err
+	}
+	defer l.Close()
+	if look, ok := home.ReadGlance(ctx, l); ok && json.Unmarshal(look, &out) == nil {
+		return out, nil
+	}
+	s, err := campaign.ReplayNewest(ctx, l)
+	if err != nil || s == nil {
+		return out, err
+	}
+	return statusOf(s, []*loop.State{s}), nil
+}
+
+// look is what a campaign keeps for those who only look.
+func look(s *loop.State, all []*loop.State) any { return statusOf(s, all) }
+
+// statusOf is the status of a campaign, the newest of all.
+func statusOf(s *loop.State, all []*loop.State) status {
+	rep := report.Build(s)
+	out := status{
+		Next:     nextAfter(s),
+		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
+		Isolation: rep.Isolation, Simulated: rep.Simulated, Candidates: rep.Candidates, Halted: s.Halted != nil && s.Ended == nil,
+	}
+	if q := lastQuota(all); !q.IsZero() {
+		out.Quota = &q
+	}
+	if n := len(s.Rounds); n > 0 && s.Ended == nil {
+		out.Round = fmt.Sprintf("%d, %s of %s", s.Rounds[n-1].N, s.Rounds[n-1].Purpose, s.Rounds[n-1].Subject)
+	}
+	return out
 }
 
 func printStatus(e env, st status) error {

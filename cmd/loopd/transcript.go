@@ -17,6 +17,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/transcript"
+	"loopd/internal/trial"
 )
 
 func newTranscript(e env) *cobra.Command {
@@ -86,6 +87,9 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 	file = e.path(file)
 	var ext transcript.External
 	f, err := os.Open(file)
+	if gone := trial.Pruned(filepath.Dir(file)); err != nil && gone != nil {
+		return nil, ext, usageError("loopd report", "read transcript %s: %w; its row and digests are in the ledger", file, gone)
+	}
 	if err != nil {
 		return nil, ext, &codedError{exitUsage, fmt.Errorf("read transcript: %w", err), "loopd transcript --help"}
 	}

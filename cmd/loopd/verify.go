@@ -20,7 +20,7 @@ func newVerify(e env) *cobra.Command {
 	var file, state string
 	cmd := &cobra.Command{
 		Use: "verify", Short: "check ledger, seal, branches and projections", Args: noArgs,
-		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it; with --export the same is done to an exported file,\nwithout the ledger it came from.",
+		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again. Says which files of the\nstate directory other users could read.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it, and what is kept of each trial is compared with its\ndigests; with --export the same is done to an exported file, without the ledger\nit came from.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file != "" {
 				return verifyExport(e, file, asJSON)
@@ -47,6 +47,9 @@ func runVerify(ctx context.Context, e env, deep, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if err := openIn(home); err != nil {
+		return err
+	}
 	sealed, sealErr := openSuite(ctx, home, l.Config)
 	if drifted, ok := errors.AsType[*campaign.NotSealedError](sealErr); sealErr != nil && (!ok || drifted.Drift == nil) {
 		return sealErr
@@ -60,7 +63,35 @@ func runVerify(ctx context.Context, e env, deep, asJSON bool) error {
 	} else {
 		err = printFound(e, found)
 	}
-	return errors.Join(err, sealErr, wrongIn(found.Audits...))
+	return errors.Join(err, sealErr, wrongIn(found.Audits...), lostIn(found))
+}
+
+// openIn turns what other users could reach of the state into an error that names
+// it, with the command that shuts it.
+func openIn(home campaign.Home) error {
+	open, err := home.Open(true)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	const most = 5
+	var lines []string
+	for _, a := range open[:min(len(open), most)] {
+		lines = append(lines, fmt.Sprintf("%v: %s", a, a.Hint()))
+	}
+	if more := len(open) - most; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return &codedError{exitUsage, errors.New(strings.Join(lines, "\n")), open[0].Hint()}
+}
+
+// lostIn turns what is gone or damaged of the trials into an error: their rows and
+// verdicts stand, and they cannot be scored again.
+func lostIn(f campaign.Found) error {
+	if len(f.Lost) == 0 {
+		return nil
+	}
+	return &codedError{exitFailed, fmt.Errorf("lost: %s\nof the files of %s; rows and verdicts stand, and these cannot be scored again",
+		strings.Join(f.Lost, "\nlost: "), counted(len(f.Lost), "trial")), "loopd rescore"}
 }
 
 // wrongIn turns what a deep check found into an error.
@@ -146,9 +177,18 @@ func printFound(e env, f campaign.Found) error {
 	if f.Seal != "" {
 		fmt.Fprintf(e.stdout, "seal: %s holds\n", f.Seal)
 	}
+	for _, ref := range f.Moved {
+		fmt.Fprintf(e.stdout, "moved or held by someone else: %s\n", ref)
+	}
+	if f.Kept > 0 {
+		fmt.Fprintf(e.stdout, "kept: the files of %s, as they were recorded\n", counted(f.Kept, "trial"))
+	}
+	if f.Pruned > 0 {
+		fmt.Fprintf(e.stdout, "pruned: the files of %s, on purpose\n", counted(f.Pruned, "trial"))
+	}
 	for _, r := range f.Mended {
 		fmt.Fprintf(e.stdout, "made again: %s\n", r)
 	}
-	_, err := fmt.Fprintf(e.stdout, "projections: %d made again\n", len(f.Mended))
+	_, err := fmt.Fprintf(e.stdout, "projections: %d made again\n\nNext: loopd status\n", len(f.Mended))
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // Binary is the agent program every session of a campaign runs.
@@ -178,7 +179,10 @@ func copyAgent(ctx context.Context, source, cacheDir string) (Binary, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Binary{}, err
 	}
-	return b, errors.Join(os.Rename(fresh, b.Path), atomicfile.SyncDir(dir))
+	failpoint.Hit("agent.pin.copied")
+	err = errors.Join(os.Rename(fresh, b.Path), atomicfile.SyncDir(dir))
+	failpoint.Hit("agent.pin.renamed")
+	return b, err
 }
 
 // copyFile lets the kernel copy, which shares the blocks where the file system

@@ -6,7 +6,7 @@
 // both on stable storage and the mode is exactly the one asked for; when it
 // returns an error the old file is untouched and no temporary file is left.
 // A kill between the two leaves at most one hidden file named after the target
-// beside it.
+// beside it, which Sweep removes.
 package atomicfile
 
 import (
@@ -17,8 +17,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/google/renameio/v2"
+
+	"loopd/internal/failpoint"
 )
 
 // WriteFile atomically replaces the file at path with data and the given
@@ -28,7 +31,10 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	if err := replace(dir, path, data, mode.Perm()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return SyncDir(dir)
+	failpoint.Hit("atomicfile.renamed")
+	err := SyncDir(dir)
+	failpoint.Hit("atomicfile.synced")
+	return err
 }
 
 // replace does not use renameio's own WriteFile, which keeps the permissions of
@@ -44,6 +50,7 @@ func replace(dir, path string, data []byte, perm fs.FileMode) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
+	failpoint.Hit("atomicfile.written")
 	return f.CloseAtomicallyReplace()
 }
 
@@ -77,6 +84,35 @@ func SyncDir(dir string) error {
 	defer d.Close()
 	if err := d.Sync(); err != nil {
 		return fmt.Errorf("sync directory: %w", err)
+	}
+	return nil
+}
+
+// temporary is the name of a file that a WriteFile which was killed left: a dot,
+// the name of the target, and a random number.
+var temporary = regexp.MustCompile(`^\.(.+?)([0-9]{12,19})$`)
+
+// Sweep removes what WriteFile left in dir when it was killed, for the target of
+// that name, or for any when the name is empty. The caller sees to it that nobody
+// writes there meanwhile. A dir that does not exist holds nothing.
+func Sweep(dir, name string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep temporary files: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		m := temporary.FindStringSubmatch(e.Name())
+		if m == nil || !e.Type().IsRegular() || name != "" && m[1] != name {
+			continue
+		}
+		errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("sweep temporary files: %w", err)
 	}
 	return nil
 }

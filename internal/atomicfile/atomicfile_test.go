@@ -157,3 +157,43 @@ func TestCreateFile(t *testing.T) {
 		t.Errorf("got %v, want fs.ErrNotExist without the directory", err)
 	}
 }
+
+// What a killed WriteFile left goes; what only looks like it stays.
+func TestSweepRemovesWhatAKillLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{".results.tsv4037200794235010051", ".a.md123456789012", ".hidden", ".notes2026", "results.tsv4037200794235010051"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".d4037200794235010051"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	list := func() string {
+		var names []string
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return strings.Join(names, " ")
+	}
+	if err := Sweep(dir, "a.md"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := list(), ".d4037200794235010051 .hidden .notes2026 .results.tsv4037200794235010051 results.tsv4037200794235010051"; got != want {
+		t.Errorf("of one name: got %q, want %q", got, want)
+	}
+	if err := Sweep(dir, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := list(), ".d4037200794235010051 .hidden .notes2026 results.tsv4037200794235010051"; got != want {
+		t.Errorf("of all: got %q, want %q", got, want)
+	}
+	if err := Sweep(filepath.Join(dir, "none"), ""); err != nil {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}

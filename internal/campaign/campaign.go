@@ -36,6 +36,12 @@ type Options struct {
 	Graphs map[string]harness.Tree
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Look renders what a look at the campaign shows, as a JSON document, to be kept
+	// beside the ledger; nil keeps none.
+	Look func(newest *loop.State, all []*loop.State) any
+	// RoomEvery is how often is looked whether a full disk has room again; 0 for a
+	// few seconds.
+	RoomEvery time.Duration
 }
 
 // Campaign holds the open edges of one state directory. Close it.
@@ -47,6 +53,7 @@ type Campaign struct {
 	repo   *gitrepo.Private
 	user   *gitrepo.User
 	states []*loop.State
+	moved  []string // branches that are not where the ledger has them
 }
 
 // Open takes the state directory's lock, replays the ledger, opens both
@@ -73,7 +80,7 @@ func open(ctx context.Context, o Options) (*Campaign, error) {
 }
 
 func (c *Campaign) open(ctx context.Context) error {
-	if err := c.Home.Make(); err != nil {
+	if err := errors.Join(c.Home.Make(), c.Home.KeptFromOthers()); err != nil {
 		return err
 	}
 	var err error
@@ -291,7 +298,7 @@ func (c *Campaign) record(ctx context.Context, payloads ...loop.Payload) error {
 	for _, p := range payloads {
 		events = append(events, loop.Event{Time: c.Now(), Payload: p})
 	}
-	if err := (Journal{c.ledger}).Append(ctx, events...); err != nil {
+	if err := (Journal{Ledger: c.ledger}).Append(ctx, events...); err != nil {
 		return err
 	}
 	for _, e := range events {
@@ -306,19 +313,32 @@ func (c *Campaign) record(ctx context.Context, payloads ...loop.Payload) error {
 // keeps the projections up with the ledger.
 func (c *Campaign) Run(ctx context.Context, l loop.Loop) error {
 	s := c.Current()
-	l.State, l.Log, l.Verify, l.Now, l.Intake = s, Journal{c.ledger}, c.Sealed.Verify, c.Now, c.intake
+	l.State, l.Log, l.Verify, l.Now, l.Intake = s, Journal{c.ledger, c.waitForRoom(ctx)}, c.Sealed.Verify, c.Now, c.intake
 	l.Preparer = c.preparer(s)
+	alarm := c.watch()
+	defer alarm.close()
+	l.Alarm = alarm.changed
 	observe := l.Observe
 	var failed error
 	l.Observe = func(s *loop.State, e loop.Event) {
 		if observe != nil {
 			observe(s, e)
 		}
+		c.glance(ctx)
 		if followed(e.Payload) {
-			failed = errors.Join(failed, c.Project())
+			// What found no room is written with the next such event, or at the end.
+			if err := c.Project(); !noRoom(err) {
+				failed = errors.Join(failed, err)
+			}
 		}
 	}
-	return errors.Join(l.Run(ctx), failed, c.Project())
+	err := errors.Join(l.Run(ctx), failed, c.Project())
+	c.glance(context.WithoutCancel(ctx))
+	if head, moved := c.BaseMoved(); moved {
+		c.Log.Warn("base moved: the user has committed since the campaign began; candidates stay on what it began with",
+			"began", s.Started.Base, "now", head)
+	}
+	return err
 }
 
 // Extend takes up the gate of the last campaign with more sessions, if it ended

@@ -223,3 +223,24 @@ func TestBadSettingsOpenNothing(t *testing.T) {
 		t.Errorf("got %v and campaign %v", err, c.Current())
 	}
 }
+
+// drawnGrid is the grid of drawn campaigns.
+func drawnGrid() Grid {
+	return Grid{
+		Objective: []harness.Cell{{Scenario: "R1", Tier: "sonnet"}, {Scenario: "W1", Tier: "haiku"}}, Guards: []harness.Cell{{Scenario: "N1", Tier: "haiku"}},
+	}
+}
+
+// verdictsWithE is what must not depend on how often a campaign was cut short.
+func verdictsWithE(s *loop.State) []string {
+	out := verdicts(s)
+	for i, p := range s.Progress {
+		if p.Decided != nil && p.Decided.EValue != nil {
+			out[i] += fmt.Sprintf(" %d %.12g", p.Decided.Sessions, *p.Decided.EValue)
+		}
+	}
+	if s.Ended != nil {
+		out = append(out, fmt.Sprint(s.Ended.Outcome, s.Sessions()))
+	}
+	return out
+}

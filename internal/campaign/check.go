@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loopd/internal/ledger"
+	"loopd/internal/trial"
 	"loopd/loop"
 )
 
@@ -18,6 +19,15 @@ type Found struct {
 	Trials    int      `json:"trials"`
 	Seal      string   `json:"seal,omitempty"`
 	Mended    []string `json:"mended"` // projections made again
+	// Moved are branches that somebody moved or holds: the commits they named are in
+	// the private repository.
+	Moved []string `json:"moved,omitempty"`
+	// A deep check counts the trials whose files are Kept as they were recorded and
+	// those that were Pruned on purpose, and lists what is Lost: gone, or not what was
+	// recorded.
+	Kept   int      `json:"kept,omitempty"`
+	Lost   []string `json:"lost,omitempty"`
+	Pruned int      `json:"pruned,omitempty"`
 	// Audits are set by a deep check: every campaign derived again.
 	Audits []loop.Audit `json:"audits,omitempty"`
 }
@@ -27,7 +37,8 @@ type Found struct {
 // error naming the first bad event.
 //
 // A deep check derives every bet, e-value and verdict of every campaign again
-// from the events before it, too.
+// from the events before it, too, and compares what is kept of each trial with its
+// digests.
 func Check(ctx context.Context, o Options, deep bool) (Found, error) {
 	f := Found{Mended: []string{}}
 	l, err := ledger.OpenReadOnly(o.Home.Dir)
@@ -51,7 +62,40 @@ func Check(ctx context.Context, o Options, deep bool) (Found, error) {
 	if err := errors.Join(err, l.Close()); err != nil {
 		return f, err
 	}
-	return f, f.mend(ctx, o)
+	if err := f.mend(ctx, o); err != nil || !deep {
+		return f, err
+	}
+	return f, f.kept(ctx, o.Home)
+}
+
+// kept compares what is kept of each trial with the digests in the ledger.
+func (f *Found) kept(ctx context.Context, h Home) error {
+	l, err := ledger.OpenReadOnly(h.Dir)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	states, err := Replay(ctx, l)
+	if err != nil {
+		return err
+	}
+	for _, s := range states {
+		for _, t := range s.Trials {
+			recorded := t.Trial
+			if t.Recorded != nil {
+				recorded = *t.Recorded
+			}
+			err := trial.CheckKept(h.Trials(), recorded)
+			if _, pruned := errors.AsType[*trial.PrunedError](err); pruned {
+				f.Pruned++
+			} else if err != nil {
+				f.Lost = append(f.Lost, err.Error())
+			} else if trial.Scorable(recorded) {
+				f.Kept++
+			}
+		}
+	}
+	return nil
 }
 
 func (f *Found) mend(ctx context.Context, o Options) error {
@@ -71,6 +115,7 @@ func (f *Found) mend(ctx context.Context, o Options) error {
 	if err := c.restore(ctx); err != nil {
 		return err
 	}
+	f.Moved = c.moved
 	if f.Mended, err = c.Stale(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"loopd/internal/ledger"
@@ -10,11 +11,17 @@ import (
 )
 
 // Journal makes a loop's events durable in the ledger.
-type Journal struct{ Ledger *ledger.Ledger }
+type Journal struct {
+	Ledger *ledger.Ledger
+	// Full is asked when the disk has no room for them, and says when to try again;
+	// an error gives up. Nil gives up at once.
+	Full func(err error) error
+}
 
 var _ loop.Log = Journal{}
 
-// Append writes the events, all of them or none.
+// Append writes the events, all of them or none. Where the disk is full it waits
+// for room: its caller starts nothing meanwhile, and what has ended is not lost.
 func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
 	records := make([]ledger.Record, len(events))
 	for i, e := range events {
@@ -24,13 +31,39 @@ func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
 		}
 		records[i] = ledger.Record{Time: e.Time, Kind: string(e.Payload.Kind()), Payload: data}
 	}
-	return j.Ledger.Append(ctx, records...)
+	for {
+		err := j.Ledger.Append(ctx, records...)
+		if !errors.Is(err, ledger.ErrFull) || j.Full == nil {
+			return err
+		}
+		if waited := j.Full(err); waited != nil {
+			return waited
+		}
+	}
 }
 
 // Replay adds up the ledger into one state per campaign, oldest first.
 func Replay(ctx context.Context, l *ledger.Ledger) ([]*loop.State, error) {
+	return replayFrom(ctx, l, 1)
+}
+
+// ReplayNewest adds up the newest campaign alone, nil where there is none. The
+// chain is checked from its first event on.
+func ReplayNewest(ctx context.Context, l *ledger.Ledger) (*loop.State, error) {
+	_, started, err := l.Last(ctx, string(loop.KindStarted))
+	if err != nil || started == 0 {
+		return nil, err
+	}
+	states, err := replayFrom(ctx, l, started)
+	if err != nil || len(states) == 0 {
+		return nil, err
+	}
+	return states[len(states)-1], nil
+}
+
+func replayFrom(ctx context.Context, l *ledger.Ledger, from int64) ([]*loop.State, error) {
 	var states []*loop.State
-	for e, err := range l.Entries(ctx, 1) {
+	for e, err := range l.Entries(ctx, from) {
 		if err != nil {
 			return nil, fmt.Errorf("replay ledger: %w", err)
 		}

@@ -4,18 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
+	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 	"loopd/internal/gitrepo"
 	"loopd/loop"
 )
 
-// mend repairs what a killed loopd left. Everything comes from the ledger.
+// mend repairs what a killed loopd left. Everything comes from the ledger. Of
+// campaigns that are over it makes again what is not there: a start must not take
+// longer with every campaign there has been. Check looks at all of them closely.
 func (c *Campaign) mend(ctx context.Context) error {
-	if err := c.restore(ctx); err != nil {
+	if err := errors.Join(c.sweep(), c.sweepLocks()); err != nil {
 		return err
 	}
-	return c.project(c.states...)
+	var lacking []*loop.State
+	for _, s := range c.Before() {
+		if !c.hasCommits(s) {
+			if err := c.restoreCommits(ctx, s); err != nil {
+				return err
+			}
+		}
+		if !c.hasReports(s) {
+			lacking = append(lacking, s)
+		}
+	}
+	s := c.Current()
+	if s == nil {
+		return nil
+	}
+	if err := errors.Join(c.restoreCommits(ctx, s), c.restoreNewest(ctx)); err != nil {
+		return err
+	}
+	return c.project(append(lacking, s)...)
+}
+
+// hasCommits says whether the private repository has what a campaign committed,
+// under its name.
+func (c *Campaign) hasCommits(s *loop.State) bool {
+	commits := []string{s.Started.Start}
+	for _, p := range committed(s) {
+		if got, err := c.repo.Ref(p.Ref); err != nil || got != p.Commit {
+			return false
+		}
+		commits = append(commits, p.Commit)
+	}
+	return c.repo.Has(commits...)
+}
+
+// hasReports says whether every report of a campaign is there.
+func (c *Campaign) hasReports(s *loop.State) bool {
+	names := []string{"campaign"}
+	for _, p := range s.Progress {
+		names = append(names, p.Candidate.ID)
+	}
+	for _, n := range names {
+		for _, ext := range []string{".md", ".json"} {
+			if _, err := os.Lstat(filepath.Join(c.Home.Report(s.Started.Campaign), n+ext)); err != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sweep removes what a crash left of files that were being replaced. Attempts
+// need none: one that was not recorded is cleared when its slot is run again.
+func (c *Campaign) sweep() error {
+	errs := []error{atomicfile.Sweep(c.Home.Dir, ""), atomicfile.Sweep(c.Home.Spool(), "")}
+	for _, s := range c.states {
+		errs = append(errs, atomicfile.Sweep(c.Home.Report(s.Started.Campaign), ""))
+	}
+	return errors.Join(errs...)
 }
 
 // staleLock is how old a lock file in the user's repository must be to be
@@ -26,10 +89,7 @@ const staleLock = 10 * time.Minute
 // every campaign in the private one, the branches of the newest in the user's.
 // Branches of a campaign that is over are theirs to delete.
 func (c *Campaign) restore(ctx context.Context) error {
-	if _, err := c.repo.SweepLocks(); err != nil {
-		return err
-	}
-	if _, err := c.user.SweepLocks(c.Now().Add(-staleLock)); err != nil {
+	if err := c.sweepLocks(); err != nil {
 		return err
 	}
 	for _, s := range c.states {
@@ -37,6 +97,19 @@ func (c *Campaign) restore(ctx context.Context) error {
 			return err
 		}
 	}
+	return c.restoreNewest(ctx)
+}
+
+// sweepLocks removes locks that nobody holds any more.
+func (c *Campaign) sweepLocks() error {
+	if _, err := c.repo.SweepLocks(); err != nil {
+		return err
+	}
+	_, err := c.user.SweepLocks(c.Now().Add(-staleLock))
+	return err
+}
+
+func (c *Campaign) restoreNewest(ctx context.Context) error {
 	if s := c.Current(); s != nil {
 		return c.restoreBranches(ctx, s)
 	}
@@ -82,6 +155,7 @@ func (c *Campaign) restoreCommit(s *loop.State, p *loop.Progress) error {
 			return fmt.Errorf("the ledger's edits make commit %.12s, not %.12s", made, p.Commit)
 		}
 	}
+	failpoint.Hit("mend.commit")
 	old, err := c.repo.Ref(p.Ref)
 	if err != nil {
 		return err
@@ -108,10 +182,12 @@ func (c *Campaign) republish(ctx context.Context, p *loop.Progress) error {
 	err := c.user.Publish(ctx, c.repo, p.Commit, p.Ref, "")
 	if conflict, moved := errors.AsType[*gitrepo.ConflictError](err); moved {
 		c.Log.Warn("branch moved by someone else", "ref", p.Ref, "want", p.Commit, "got", conflict.Got)
+		c.moved = append(c.moved, p.Ref)
 		return nil
 	}
 	if locked, held := errors.AsType[*gitrepo.LockedError](err); held {
 		c.Log.Warn("branch is locked", "ref", p.Ref, "lock", locked.Path)
+		c.moved = append(c.moved, p.Ref)
 		return nil
 	}
 	return err

@@ -251,6 +251,10 @@ const anchor = "about why something was decided."
 // sentence is a candidate that adds one sentence to the skill.
 func sentence(t *testing.T, text string) Dropped {
 	t.Helper()
+	return sentenceOf(text)
+}
+
+func sentenceOf(text string) Dropped {
 	patch := `--- a/` + findSkill + `
 +++ b/` + findSkill + `
 @@ -3 +3 @@

@@ -9,6 +9,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/failpoint"
 	"loopd/internal/gitrepo"
 	"loopd/loop"
 )
@@ -37,6 +38,11 @@ var _ loop.Preparer = (*preparer)(nil)
 // Prepare returns Committed when the candidate may be tried and Decided when
 // the lint refused it. Doing it again after a crash gives the same commit.
 func (p *preparer) Prepare(ctx context.Context, champion string, c candidates.Candidate) (loop.Payload, error) {
+	made, err := p.prepare(ctx, champion, c)
+	return made, held(err)
+}
+
+func (p *preparer) prepare(ctx context.Context, champion string, c candidates.Candidate) (loop.Payload, error) {
 	findings, err := p.lint(champion, c)
 	if err != nil {
 		return nil, err
@@ -55,7 +61,8 @@ func (p *preparer) Prepare(ctx context.Context, champion string, c candidates.Ca
 // repository, by the same way as any candidate: what goes wrong on it shows in
 // the A/A pilot. The user's repository has no use for it.
 func (p *preparer) Twin(_ context.Context, start string) (loop.Committed, error) {
-	return p.commit(start, twin())
+	made, err := p.commit(start, twin())
+	return made, held(err)
 }
 
 // twin is the candidate that changes nothing.
@@ -70,6 +77,7 @@ func (p *preparer) commit(parent string, c candidates.Candidate) (loop.Committed
 	if err != nil {
 		return loop.Committed{}, err
 	}
+	failpoint.Hit("prepare.written")
 	ref := p.ref(c.ID, commit)
 	return loop.Committed{Candidate: c.ID, Commit: commit, Ref: ref, Parent: parent}, p.repo.SetRef(ref, commit, "")
 }

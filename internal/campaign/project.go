@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -36,6 +37,7 @@ func (c *Campaign) project(states ...*loop.State) error {
 		if err := writeChanged(path, data); err != nil {
 			return err
 		}
+		failpoint.Hit("project.file")
 	}
 	return nil
 }

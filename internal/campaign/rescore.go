@@ -250,7 +250,7 @@ func (r Rescoring) Accept(ctx context.Context, h Home, reason string, now func()
 	if err := s.Apply(e); err != nil { // before it is recorded for good
 		return err
 	}
-	if err := (Journal{l}).Append(ctx, e); err != nil {
+	if err := (Journal{Ledger: l}).Append(ctx, e); err != nil {
 		return err
 	}
 	files := make(map[string][]byte)

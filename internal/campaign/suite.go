@@ -246,15 +246,12 @@ func (h Home) OpenBundled(ctx context.Context) (Sealed, error) {
 
 // OpenBundledSuite does the same with any of BundledSuites.
 func (h Home) OpenBundledSuite(ctx context.Context, name string) (Sealed, error) {
-	err := WriteBundledSuite(name, h.Suite())
-	switch {
-	case errors.Is(err, fs.ErrExist):
-	case err != nil:
+	fsys, err := bundledFS(name)
+	if err != nil {
+		return Sealed{}, fmt.Errorf("lay out the bundled suite: %w", err)
+	}
+	if err := frozen.LayOut(ctx, fsys, h.Suite()); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Sealed{}, err
-	default:
-		if _, err := frozen.Seal(ctx, h.Suite()); err != nil {
-			return Sealed{}, err
-		}
 	}
 	return OpenSuite(h.Suite())
 }

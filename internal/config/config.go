@@ -75,6 +75,8 @@ type Config struct {
 	ServeZone    string `mapstructure:"serve.zone"`
 	ServeWebhook string `mapstructure:"serve.webhook"`
 	ServePort    int    `mapstructure:"serve.port"` // of the pages, 0 for any that is free
+	// DiskFloor is the room below which nothing is started; 0 for no such limit.
+	DiskFloor Size `mapstructure:"disk_floor"`
 }
 
 // Percent is a share of 1, written such as "20%".
@@ -118,7 +120,7 @@ func (e *NotFoundError) Error() string {
 
 func defaults() map[string]any {
 	return map[string]any{
-		"plugin": ".", "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
+		"plugin": ".", "disk_floor": Size(2 << 30), "suite": Bundled, "state": "", "agent": "claude", "judge": "", "parallel": 2, "sessions": 0,
 		"max_candidates": 60, "profile": "fast", "session_seconds": 0, "session_usd": 0.0, "sentinels": 0.0, "scenarios": []string{}, "tiers": []string{},
 		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
 		"serve.start": "", "serve.until": "06:30", "serve.zone": "", "serve.webhook": "", "serve.port": 0,

@@ -30,7 +30,7 @@ func TestLoad(t *testing.T) {
 		Plugin: filepath.Join(dir, "sub"), Suite: filepath.Join(dir, "loopd-suite"), Agent: filepath.Join(dir, "tools/agent"),
 		Parallel: 3, Sessions: 120, MaxCandidates: 60, Profile: "fast", Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
 		LeaveFiveHour: .25, LeaveSevenDay: .1, SpendCampaign: 80, SpendCandidate: 12.5,
-		OnBattery: RunOnBattery, Rung: "landlock", Read: []string{"/opt/ruby", filepath.Join(dir, "tools")}, Memory: 3 << 29, Processes: 300,
+		OnBattery: RunOnBattery, Rung: "landlock", Read: []string{"/opt/ruby", filepath.Join(dir, "tools")}, Memory: 3 << 29, Processes: 300, DiskFloor: 2 << 30,
 		ServeStart: "30 22 * * 1-5; 0 14 * * 6", ServeUntil: "06:30", ServeZone: "Europe/Berlin", ServePort: 7117,
 	}
 	if d := cmp.Diff(want, got.Config); d != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/clock"
 	"loopd/internal/control"
@@ -14,7 +15,7 @@ import (
 )
 
 // Shift works on one campaign for as long as it may. All fields but Asks, Board,
-// Mains and Say are required.
+// Mains, Room and Say are required.
 type Shift struct {
 	Campaign *campaign.Campaign
 	Governor *governor.Governor
@@ -31,6 +32,8 @@ type Shift struct {
 	// Mains waits until the machine has power from outside, or stop closes, and
 	// says whether it has. The machine may sleep meanwhile.
 	Mains func(ctx context.Context, stop <-chan struct{}) bool
+	// Room waits the same way until there is room on the disk.
+	Room func(ctx context.Context, stop <-chan struct{}) bool
 	// Say is told that a pause is waited out, and until when; zero for when the
 	// mains are back.
 	Say func(until time.Time)
@@ -81,7 +84,7 @@ func (s *Shift) work(ctx context.Context, drain <-chan struct{}) error {
 			return nil
 		}
 		if p := st.Paused; p != nil {
-			if !p.Lifts() || s.NoWait && (p.Battery || p.Until.After(s.Clock.Now())) {
+			if !p.Lifts() || s.NoWait && (p.Battery || p.Class == harness.Disk || p.Until.After(s.Clock.Now())) {
 				return nil
 			}
 			if lifted, err := s.waitOut(ctx, drain, st); err != nil || !lifted {
@@ -112,11 +115,14 @@ func (s *Shift) show(p control.Phase, why string, until time.Time) {
 func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.State) (bool, error) {
 	p := *st.Paused
 	var due time.Time
-	if !p.Battery {
+	if timed(p) {
 		due = governor.Due(st.ChangedAt, p.Until)
 	}
 	if s.Say != nil {
 		s.Say(due)
+	}
+	if s.outlasted(p, due) {
+		return false, nil // this night ends here; the pause stays for who goes on
 	}
 	s.show(control.Waiting, p.Reason, due)
 	stop := make(chan struct{})
@@ -152,15 +158,21 @@ func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.Sta
 	}
 }
 
-// wait returns when the pause lifts, no later than the end of the shift, and says
-// whether it did.
+// timed says whether a pause lifts at a moment that is known.
+func timed(p loop.Paused) bool { return !p.Battery && p.Class != harness.Disk }
+
+// outlasted says whether a pause lifts only after the end of the shift.
+func (s *Shift) outlasted(p loop.Paused, due time.Time) bool {
+	return timed(p) && !s.End.IsZero() && due.After(s.End)
+}
+
+// wait returns when the pause lifts, or stop closes, and says whether it did.
 func (s *Shift) wait(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool {
-	if p.Battery && s.Mains != nil {
+	switch {
+	case p.Battery && s.Mains != nil:
 		return s.Mains(ctx, stop)
-	}
-	if !s.End.IsZero() && s.End.Before(due) {
-		s.Clock.Wait(ctx, stop, s.End)
-		return false
+	case p.Class == harness.Disk && s.Room != nil:
+		return s.Room(ctx, stop)
 	}
 	return s.Clock.Wait(ctx, stop, due)
 }

@@ -54,6 +54,8 @@ func runGit(ctx context.Context, dir string, stdin io.Reader, args ...string) ([
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, ErrNoGit
+	case err != nil && strings.Contains(talk.String(), "No space left on device"):
+		return nil, fmt.Errorf("git: %s: %w: %w", lastLine(talk.String()), syscall.ENOSPC, err)
 	case err != nil:
 		return nil, fmt.Errorf("git: %s: %w", lastLine(talk.String()), err)
 	}

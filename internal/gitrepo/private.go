@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // Private is loopd's own bare repository in the state directory. It may be used by several goroutines; other
@@ -26,7 +27,10 @@ type Private struct {
 // whole one.
 func InitPrivate(dir string) (*Private, error) {
 	parent := filepath.Dir(dir)
-	temp, err := os.MkdirTemp(parent, ".new-repo-")
+	if err := sweepUnfinished(parent); err != nil {
+		return nil, fmt.Errorf("make private repository: %w", err)
+	}
+	temp, err := os.MkdirTemp(parent, unfinished+"*")
 	if err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
@@ -34,13 +38,28 @@ func InitPrivate(dir string) (*Private, error) {
 	if err := initBare(temp); err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
+	failpoint.Hit("gitrepo.init.written")
 	if err := os.Rename(temp, dir); err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
+	failpoint.Hit("gitrepo.init.renamed")
 	if err := atomicfile.SyncDir(parent); err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
 	return OpenPrivate(dir)
+}
+
+// unfinished begins the name of a repository that is being made.
+const unfinished = ".new-repo-"
+
+// sweepUnfinished removes what an InitPrivate that was killed left. The caller
+// holds the lock of the state directory.
+func sweepUnfinished(parent string) error {
+	left, err := filepath.Glob(filepath.Join(escapeGlob(parent), unfinished+"*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
 }
 
 func initBare(dir string) error {
@@ -93,6 +112,18 @@ func (p *Private) Tree(commit string) (map[string]File, error) {
 		return nil, fmt.Errorf("read tree: %w", err)
 	}
 	return files, nil
+}
+
+// Has says whether the repository holds every one of these objects.
+func (p *Private) Has(hashes ...string) bool {
+	store := p.store()
+	for _, hash := range hashes {
+		h, err := parseHash(hash)
+		if err != nil || store.HasEncodedObject(h) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Ref returns the hash a reference names, or "" when there is no such reference or a crash left it broken.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"loopd/internal/failpoint"
 )
 
 // Publish copies a commit from the private repository and makes a branch under refs/heads/loopd/ name it, provided
@@ -39,6 +41,7 @@ func (u *User) publish(ctx context.Context, from *Private, hash, ref, old string
 	if err := send(ctx, u.git, d.from, d.missing); err != nil {
 		return err
 	}
+	failpoint.Hit("gitrepo.publish.sent")
 	if old == "" {
 		return u.updateRef(ctx, ref, old, "create %s %s\n", ref, hash)
 	}
@@ -127,6 +130,7 @@ func escapeGlob(path string) string {
 // error says why as far as the repository itself shows it.
 func (u *User) updateRef(ctx context.Context, ref, old, format string, args ...any) error {
 	_, err := u.git(ctx, strings.NewReader(fmt.Sprintf(format, args...)), "update-ref", "--no-deref", "--stdin")
+	failpoint.Hit("gitrepo.publish.done")
 	if err == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // refLock is the lock file of a reference. It is also the reference's next content.
@@ -32,6 +33,7 @@ func lockRef(gitDir, name string) (*refLock, error) {
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Hit("gitrepo.ref.locked")
 	return &refLock{path: path, file: f}, nil
 }
 
@@ -63,9 +65,11 @@ func (l *refLock) commit(hash string) error {
 	if err := l.file.Close(); err != nil {
 		return errors.Join(err, os.Remove(l.file.Name()))
 	}
+	failpoint.Hit("gitrepo.ref.written")
 	if err := os.Rename(l.file.Name(), l.path); err != nil {
 		return errors.Join(err, os.Remove(l.file.Name()))
 	}
+	failpoint.Hit("gitrepo.ref.renamed")
 	return atomicfile.SyncDir(filepath.Dir(l.path))
 }
 

@@ -13,6 +13,10 @@ import (
 // open what is on it. The ledger accepts nothing more until it is opened again.
 var ErrSuspect = errors.New("the ledger is suspect after a disk error")
 
+// ErrFull is returned by Append when the disk has no room. Nothing was recorded,
+// and the ledger is as it was: the same may be appended once there is room.
+var ErrFull = errors.New("no room left on the disk of the ledger")
+
 // LockedError says that another process has the ledger open for writing.
 type LockedError struct {
 	Dir string
@@ -92,7 +96,16 @@ func sqliteCode(err error) int {
 // the second time without the data having been written.
 func unsure(err error) bool {
 	code := sqliteCode(err)
-	return code == lib.SQLITE_IOERR || code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB
+	return !full(err) && code == lib.SQLITE_IOERR || code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB
+}
+
+// full holds where there was no room for the record, or for the memory that SQLite
+// shares with readers in a file beside it, which is written before the record is.
+func full(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() == lib.SQLITE_IOERR_SHMSIZE || e.Code()&0xff == lib.SQLITE_FULL
+	}
+	return false
 }
 
 // named turns SQLite's words for a broken file into a DamageError.

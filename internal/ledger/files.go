@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 const (
@@ -62,6 +63,7 @@ func createFile(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
+	failpoint.Hit("ledger.created")
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
@@ -81,6 +83,7 @@ func Hold(dir, name string) (*Lock, error) {
 	if !ok {
 		return nil, errors.Join(&LockedError{Dir: dir, PID: holder(path)}, lock.Close())
 	}
+	failpoint.Hit("ledger.locked")
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

@@ -10,7 +10,8 @@
 // Invariants:
 //   - When Append returns nil, all its records are on stable storage; when it
 //     returns an error, none of them is in the ledger, unless the error is
-//     ErrSuspect: then the disk did not say, and nothing more is accepted.
+//     ErrSuspect: then the disk did not say, and nothing more is accepted. A disk
+//     without room is ErrFull, and Append may be called again.
 //   - Entries yields an unbroken chain or ends with a DamageError naming the
 //     first bad seq; it never skips.
 //   - seq counts from 1 without gaps.
@@ -33,6 +34,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"loopd/internal/failpoint"
 )
 
 // Schema is the version of the table this package reads and writes.
@@ -186,6 +189,9 @@ func (l *Ledger) Append(ctx context.Context, records ...Record) error {
 	}
 	if err := l.appendRows(context.WithoutCancel(ctx), rows); err != nil {
 		l.known = false
+		if full(err) {
+			return fmt.Errorf("append to ledger: %w: %w", ErrFull, err)
+		}
 		if unsure(err) {
 			l.suspect = err
 			return fmt.Errorf("append to ledger: %w: %w", ErrSuspect, err)
@@ -214,9 +220,11 @@ func (l *Ledger) appendRows(ctx context.Context, rows []row) error {
 			return err
 		}
 	}
+	failpoint.Hit("ledger.append.before")
 	if err := tx.Commit(); err != nil {
 		return err
 	}
+	failpoint.Hit("ledger.append.after")
 	l.head, l.known = last, true
 	return nil
 }

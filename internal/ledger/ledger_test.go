@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		os.Exit(appendForever(dir))
 	}
+	if dir := os.Getenv(holdingDir); dir != "" {
+		os.Exit(hold(dir))
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -372,4 +375,21 @@ func TestOlderComparesNumbers(t *testing.T) {
 			t.Errorf("older(%s, %s): got %v, want %v", c.a, c.b, got, c.want)
 		}
 	}
+}
+
+func TestLast(t *testing.T) {
+	t.Parallel()
+	l := open(t, stateDir(t))
+	want := func(kind string, newest, ofKind int64) {
+		t.Helper()
+		a, b, err := l.Last(t.Context(), kind)
+		if err != nil || a != newest || b != ofKind {
+			t.Errorf("%s: got %d, %d and %v, want %d and %d", kind, a, b, err, newest, ofKind)
+		}
+	}
+	want("trial", 0, 0)
+	appendN(t, l, 8) // trial, verdict, bet, and again
+	want("trial", 8, 7)
+	want("bet", 8, 6)
+	want("nothing", 8, 0)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // registers the driver
+
+	"loopd/internal/failpoint"
 )
 
 // AUTOINCREMENT is for checkEnd: it makes SQLite remember the highest seq. The
@@ -136,6 +138,7 @@ func migrate(db *sql.DB) error {
 	if _, err := tx.Exec(createTable + fmt.Sprintf("PRAGMA user_version = %d;", Schema)); err != nil {
 		return fmt.Errorf("create table: %w", err)
 	}
+	failpoint.Hit("ledger.schema")
 	return tx.Commit()
 }
 

@@ -11,9 +11,13 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
+	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/campaign"
 	"loopd/internal/standin"
+	"loopd/loop"
 )
 
 // The names under which the test binary is something else.
@@ -52,8 +56,15 @@ func child(described string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err := pin(os.Getenv(pinVariable)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	o := options(c.Setup, c.Dir)
 	o.Resume = c.Resume
+	if os.Getenv(toldVariable) != "" {
+		tell(&o, os.NewFile(3, "told"))
+	}
 	res, err := Run(context.Background(), o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -63,6 +74,55 @@ func child(described string) int {
 		return 1
 	}
 	return 0
+}
+
+// pinVariable names a directory to pin an agent CLI in before the rehearsal, which
+// itself needs none.
+const pinVariable = "LOOPD_TEST_PIN"
+
+// toldVariable has the child tell, in lines of its third file, when it is ready and
+// which trials are recorded.
+const toldVariable = "LOOPD_TEST_TOLD"
+
+func tell(o *Options, to io.Writer) {
+	o.Ready = func() { fmt.Fprintln(to, "ready") }
+	o.Observe = func(_ *loop.State, e loop.Event) {
+		if r, ok := e.Payload.(loop.Recorded); ok {
+			fmt.Fprintln(to, "trial", r.Trial.ID)
+		}
+	}
+}
+
+func pin(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	program := dir + "-agent"
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 9.9.9\n"), 0o755); err != nil {
+		return err
+	}
+	if _, err := agent.Pin(context.Background(), program, dir); err != nil {
+		return err
+	}
+	return prune(dir + "-pruned")
+}
+
+// prune drops the files of a trial of a campaign that is over.
+func prune(dir string) error {
+	h := campaign.Home{Dir: dir}
+	kept := filepath.Join(h.Trials(), "a")
+	if err := os.MkdirAll(kept, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(kept, "transcript.jsonl"), []byte("{}\n"), 0o600); err != nil {
+		return err
+	}
+	over := &loop.State{Ended: &loop.Ended{}, Trials: []loop.Run{{Trial: harness.Trial{ID: "a"}}}}
+	p, err := h.Prune([]*loop.State{over}, time.Now(), time.Now(), false)
+	if err == nil && p.Trials != 1 {
+		err = fmt.Errorf("pruned %d trials, want 1", p.Trials)
+	}
+	return err
 }
 
 // options run a rehearsal through the stand-in.

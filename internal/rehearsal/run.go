@@ -78,6 +78,8 @@ type Options struct {
 	Log      *slog.Logger
 	Observe  func(*loop.State, loop.Event)
 	Drain    <-chan struct{}
+	// Ready is told when everything is open and mended and sessions may start.
+	Ready func()
 
 	plugin string // its name
 }
@@ -294,6 +296,9 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	})
 	if err != nil {
 		return err
+	}
+	if r.Ready != nil {
+		r.Ready()
 	}
 	l := loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe}
 	if r.night != nil {

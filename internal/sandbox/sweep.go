@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/gofrs/flock"
+
+	"loopd/internal/failpoint"
 )
 
 // lockOf prepares the lock of a box: the directory itself is locked, so no
@@ -66,6 +68,7 @@ func sweepOne(root string) (bool, error) {
 		return false, err
 	}
 	defer lock.Close()
+	failpoint.Hit("sandbox.swept")
 	if err := removeAll(root); err != nil {
 		return false, err
 	}

@@ -16,6 +16,7 @@ import (
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // Kept is what scoring an attempt needs beside its stream and its changes, in
@@ -65,7 +66,9 @@ func (k Kept) write(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("keep launch: %w", err)
 	}
-	return hexDigest(data), atomicfile.WriteFile(filepath.Join(dir, LaunchFile), data, 0o600)
+	err = atomicfile.WriteFile(filepath.Join(dir, LaunchFile), data, 0o600)
+	failpoint.Hit("trial.store.launch")
+	return hexDigest(data), err
 }
 
 // readKept reads a record of that digest.
@@ -103,6 +106,9 @@ func (k Kept) changes(dir string) (Changes, error) {
 // readRecorded reads a file of an attempt that must be the one recorded.
 func readRecorded(dir, name, digest string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(dir, name))
+	if gone := Pruned(dir); err != nil && gone != nil {
+		return nil, gone
+	}
 	if where, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("%s: %w", name, where.Err) // the folder is the trial's id
 	}

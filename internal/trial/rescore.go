@@ -65,6 +65,23 @@ func Scorable(t harness.Trial) bool {
 	return t.Transcript != "" && !calledOff(t)
 }
 
+// CheckKept says what is missing or damaged of the files kept of a trial below
+// store, nil where nothing is. One that was pruned is a *PrunedError.
+func CheckKept(store string, t harness.Trial) error {
+	if !Scorable(t) {
+		return nil
+	}
+	dir := filepath.Join(store, t.ID)
+	_, err := readRecorded(dir, TranscriptFile, t.Transcript)
+	if err == nil && t.Launch != "" {
+		_, err = readRecorded(dir, LaunchFile, t.Launch)
+	}
+	if err != nil {
+		return fmt.Errorf("trial %s: %w", t.ID, err)
+	}
+	return nil
+}
+
 // Rescore returns the trial as the rules of the suite see it now. An attempt
 // whose files are gone or damaged is an UnscorableError.
 func (r *Rescorer) Rescore(ctx context.Context, t harness.Trial) (harness.Trial, error) {

@@ -19,6 +19,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/atomicfile"
+	"loopd/internal/failpoint"
 )
 
 // The files of a kept attempt.
@@ -47,9 +48,11 @@ func (e *Executor) openAttempt(id, note string) (*attemptFiles, error) {
 	if err := os.RemoveAll(f.dir); err != nil {
 		return nil, fmt.Errorf("clear attempt: %w", err)
 	}
+	failpoint.Hit("trial.store.cleared")
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep attempt: %w", err)
 	}
+	failpoint.Hit("trial.store.made")
 	if note != "" {
 		if err := atomicfile.WriteFile(filepath.Join(f.dir, NoteFile), []byte(note+"\n"), 0o600); err != nil {
 			return nil, fmt.Errorf("keep note: %w", err)
@@ -135,5 +138,7 @@ func (e *Executor) keepChanges(dir string, start, end harness.Tree) (kept Change
 	if err := json.Unmarshal(data, &kept); err != nil {
 		return kept, "", fmt.Errorf("keep changes: %w", err)
 	}
-	return kept, hexDigest(data), atomicfile.WriteFile(filepath.Join(dir, ChangesFile), data, 0o600)
+	err = atomicfile.WriteFile(filepath.Join(dir, ChangesFile), data, 0o600)
+	failpoint.Hit("trial.store.changes")
+	return kept, hexDigest(data), err
 }

@@ -27,6 +27,9 @@ type Stored struct {
 // there.
 func ReadStored(ctx context.Context, dir string, start harness.Tree) (Stored, error) {
 	f, err := os.Open(filepath.Join(dir, TranscriptFile))
+	if gone := Pruned(dir); err != nil && gone != nil {
+		return Stored{}, fmt.Errorf("read run %s: %w", dir, gone)
+	}
 	if err != nil {
 		return Stored{}, fmt.Errorf("read run: %w", err)
 	}

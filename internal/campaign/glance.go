@@ -1,0 +1,67 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"loopd/internal/atomicfile"
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+// Glance is what a look at a campaign shows, and which event it is as of. It is a
+// projection for whoever only looks: with the ledger's newest event it is right,
+// with any other it is not used.
+type Glance struct {
+	Seq  int64           `json:"seq"`
+	Look json.RawMessage `json:"look"`
+}
+
+// Glance is where the newest one is kept.
+func (h Home) Glance() string { return filepath.Join(h.Dir, "status.json") }
+
+// ReadGlance returns what a look at the newest campaign showed when the ledger's newest
+// event was recorded; false where that is not known, and the ledger must be read.
+func (h Home) ReadGlance(ctx context.Context, l *ledger.Ledger) (json.RawMessage, bool) {
+	data, err := os.ReadFile(h.Glance())
+	if err != nil {
+		return nil, false
+	}
+	var g Glance
+	newest, _, err := l.Last(ctx, "")
+	if err != nil || json.Unmarshal(data, &g) != nil || g.Seq != newest || newest == 0 {
+		return nil, false
+	}
+	return g.Look, true
+}
+
+// glance keeps what a look at the campaign shows now. It is only ever a matter of
+// time saved, so that what goes wrong is told and nothing else.
+func (c *Campaign) glance(ctx context.Context) {
+	s := c.Current()
+	if c.Look == nil || s == nil {
+		return
+	}
+	if err := c.writeGlance(ctx, s); err != nil && !noRoom(err) {
+		c.Log.Info("status is not kept", "error", err)
+	}
+}
+
+func (c *Campaign) writeGlance(ctx context.Context, s *loop.State) error {
+	seq, _, err := c.ledger.Last(ctx, "")
+	if err != nil {
+		return err
+	}
+	look, err := json.Marshal(c.Look(s, c.states))
+	if err != nil {
+		return fmt.Errorf("render status: %w", err)
+	}
+	data, err := json.Marshal(Glance{Seq: seq, Look: look})
+	if err != nil {
+		return fmt.Errorf("render status: %w", err)
+	}
+	return atomicfile.WriteFile(c.Home.Glance(), data, fileMode)
+}

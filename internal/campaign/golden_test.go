@@ -1,0 +1,117 @@
+package campaign
+
+import (
+	"compress/gzip"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/ledger"
+)
+
+var update = flag.Bool("update", false, "write testdata/ledgers anew, after a change of the events on purpose")
+
+// TestGoldenCampaigns replays ledgers that earlier versions of loopd wrote: what
+// they decided stays what they decided, and every record can still be derived. A
+// change of the events adds a ledger; the ones there are stay.
+func TestGoldenCampaigns(t *testing.T) {
+	t.Parallel()
+	if *update {
+		writeGolden(t)
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "ledgers", "*.db.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden ledger: %v", err)
+	}
+	for _, file := range files {
+		h := Home{Dir: filepath.Join(t.TempDir(), "state")}
+		if err := h.Make(); err != nil {
+			t.Fatal(err)
+		}
+		unzip(t, file, filepath.Join(h.Dir, "ledger.db"))
+		l, err := ledger.OpenReadOnly(h.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		states, err := Replay(t.Context(), l)
+		if err != nil || len(states) == 0 {
+			t.Fatalf("%s: got %d campaigns and %v", file, len(states), err)
+		}
+		got := strings.Join(verdictsWithE(states[0]), "\n") + "\n"
+		if diff := cmp.Diff(read(t, strings.TrimSuffix(file, ".db.gz")+".txt"), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+		audits, err := Audits(t.Context(), l)
+		if err != nil || len(audits) != len(states) || len(audits[0].Wrong) > 0 {
+			t.Errorf("%s: derived again: %+v, %v", file, audits, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func unzip(t *testing.T, from, to string) {
+	t.Helper()
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, to, string(data))
+}
+
+// writeGolden writes the ledger of a campaign with a kept candidate.
+func writeGolden(t *testing.T) {
+	t.Helper()
+	n := newNight(t, "")
+	n.close(n.twoWordings())
+	l, err := ledger.OpenReadOnly(n.home.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := Replay(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join("testdata", "ledgers", "1")
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(name + ".db.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	if _, err := io.WriteString(z, read(t, filepath.Join(n.home.Dir, "ledger.db"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name+".txt", []byte(strings.Join(verdictsWithE(states[0]), "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

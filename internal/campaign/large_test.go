@@ -1,0 +1,167 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"loopd/candidates"
+	"loopd/frozen"
+	"loopd/harness"
+	"loopd/internal/ledger"
+	"loopd/loop"
+	"loopd/report"
+)
+
+// wordy are drawn sessions whose records are as long as real ones.
+type wordy struct{ drawn }
+
+func (w wordy) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
+	t, err := w.drawn.Run(ctx, spec)
+	for i := range t.Result.Checks {
+		t.Result.Checks[i].Evidence = []harness.Evidence{{What: strings.Repeat("looked at, and found ", 20)}}
+	}
+	return t, err
+}
+
+// inMemory keeps events until they are appended all at once.
+type inMemory struct{ events *[]loop.Event }
+
+func (m inMemory) Append(_ context.Context, events ...loop.Event) error {
+	*m.events = append(*m.events, events...)
+	return nil
+}
+
+// season fills the ledger with finished campaigns until it holds so many trials.
+func (n *night) season(trials int) (campaigns int) {
+	n.t.Helper()
+	c := n.open()
+	defer n.close(c)
+	for total := 0; total < trials; campaigns++ {
+		n.begin(c)
+		var events []loop.Event
+		mem := inMemory{&events}
+		l := loop.Loop{State: c.Current(), Log: mem, Executor: wordy{drawn{c}}, Preparer: c.preparer(c.Current()), Now: c.Now, Parallel: 1}
+		l.Verify = func(context.Context) (*frozen.Drift, error) { return nil, nil }
+		var queue []candidates.Candidate
+		for i, text := range sentencesOf(campaigns) {
+			cand, err := sentenceOf(text).Candidate()
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			cand.ID = fmt.Sprintf("c%03d", campaigns*10+i+1)
+			queue = append(queue, cand)
+		}
+		l.Intake = func(context.Context, *loop.State) ([]candidates.Candidate, error) {
+			out := queue
+			queue = nil
+			return out, nil
+		}
+		if err := l.Run(n.t.Context()); err != nil {
+			n.t.Fatal(err)
+		}
+		if err := (Journal{Ledger: c.ledger}).Append(n.t.Context(), events...); err != nil {
+			n.t.Fatal(err)
+		}
+		total += c.Current().Sessions()
+	}
+	return campaigns
+}
+
+func sentencesOf(campaign int) []string {
+	return []string{fmt.Sprintf("It is quick, %d times.", campaign), better, fmt.Sprintf("It is short, %d times.", campaign)}
+}
+
+// TestReadyAgainWithManyTrials prints how long a start takes, and a look, with the
+// ledger of a season; in the long form it holds both to their bounds.
+func TestReadyAgainWithManyTrials(t *testing.T) {
+	n := newNight(t, "")
+	campaigns := n.season(times(1_000, 10_000))
+	n.close(n.open()) // the first start writes the reports of all campaigns
+
+	began := time.Now()
+	c := n.open()
+	ready := time.Since(began)
+	trials := 0
+	for _, s := range c.states {
+		trials += s.Sessions()
+	}
+	n.close(c)
+
+	began = time.Now()
+	l, err := ledger.OpenReadOnly(n.home.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := Replay(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed := time.Since(began)
+	began = time.Now()
+	newest, err := ReplayNewest(t.Context(), l)
+	if err != nil || newest.Started.Campaign != states[len(states)-1].Started.Campaign {
+		t.Fatalf("the newest campaign: got %v and %v", newest, err)
+	}
+	report.Build(newest)
+	unkept := time.Since(began)
+	c = n.open()
+	c.Look = func(s *loop.State, all []*loop.State) any { return report.Build(s) }
+	c.glance(t.Context())
+	n.close(c)
+	began = time.Now()
+	if _, ok := n.home.ReadGlance(t.Context(), l); !ok {
+		t.Error("the status that was kept is not used")
+	}
+	look := time.Since(began)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d trials in %d campaigns: ready again in %v, replayed in %v; a look takes %v, %v where it was not kept",
+		trials, campaigns, round(ready), round(replayed), round(look), round(unkept))
+	if soaking() && look > 50*time.Millisecond {
+		t.Errorf("a look takes %v, want 50 ms at most", look)
+	}
+	if soaking() && ready > 2*time.Second {
+		t.Errorf("ready again only after %v, want 2 s at most", ready)
+	}
+}
+
+func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
+
+// TestAGlanceIsOfTheNewestEvent wants what was kept to be used as long as nothing
+// was recorded since, and never after.
+func TestAGlanceIsOfTheNewestEvent(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	o := n.options()
+	o.Look = func(s *loop.State, _ []*loop.State) any { return map[string]int{"sessions": s.Sessions()} }
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.begin(c)
+	looks := 0
+	look := func() string {
+		text, _ := n.home.ReadGlance(t.Context(), c.ledger)
+		return string(text)
+	}
+	observe := func(s *loop.State, _ loop.Event) {
+		if looks++; look() != "" {
+			t.Error("what was kept before an event is used after it")
+		}
+	}
+	if err := c.Run(t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Observe: observe}); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf(`{"sessions":%d}`, c.Current().Sessions()); look() != want || looks < 10 {
+		t.Errorf("after %d events: got %s, want %s", looks, look(), want)
+	}
+	overwrite(t, n.home.Glance(), "{")
+	if look() != "" {
+		t.Error("half a file is used")
+	}
+	n.close(c)
+}
