@@ -54,7 +54,8 @@ func (h Home) Open(deep bool) ([]*ledger.AccessError, error) {
 		if wide := tooWide(path, info.Mode()); wide != nil {
 			out = append(out, wide)
 		}
-		if d.IsDir() && top && !deep {
+		// What people drop into the spool has the modes they gave it.
+		if d.IsDir() && top && (!deep || d.Name() == filepath.Base(h.Spool())) {
 			return fs.SkipDir
 		}
 		return nil

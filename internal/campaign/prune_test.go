@@ -124,6 +124,7 @@ func TestTheStateIsKeptFromOthers(t *testing.T) {
 	s := c.Current()
 	n.keepFiles(s.Trials[0].ID)
 	n.close(c)
+	n.drop(sentence(t, "It is quick."))
 	if open, err := n.home.Open(true); err != nil || len(open) > 0 {
 		t.Fatalf("of what loopd writes itself: got %v and %v, want nothing open", open, err)
 	}
@@ -139,8 +140,10 @@ func TestTheStateIsKeptFromOthers(t *testing.T) {
 		n.home.Dir:                             {0o750, "chmod 700 ", true},
 		deep:                                   {0o644, "chmod 600 ", false},
 		filepath.Join(n.home.Dir, "reports"):   {0o755, "chmod 700 ", true},
-		filepath.Join(n.home.Suite(), "rubric.md"):   {0o644, "", false}, // as it is sealed
-		filepath.Join(n.home.Repo(), "description2"): {0o644, "", false},
+		filepath.Join(n.home.Suite(), "rubric.md"):    {0o644, "", false}, // as it is sealed
+		filepath.Join(n.home.Repo(), "description2"):  {0o644, "", false},
+		filepath.Join(n.home.Spool(), "by-hand.yaml"): {0o644, "", false},
+		n.home.Spool(): {0o755, "chmod 700 ", true},
 	} {
 		info, err := os.Stat(path)
 		if err != nil {

@@ -23,8 +23,8 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	n := newNight(t, "plugin")
 	n.put("unknown.txt", "unknown\n")
 	c := n.open()
-	want := times(3, 50)
-	set := loop.DefaultSettings(300 * want)
+	want := times(6, 50)
+	set := loop.DefaultSettings(max(200, 40*want)).Under(loop.Scout) // a few sessions a candidate
 	set.MaxCandidates = want
 	if err := c.Begin(t.Context(), set, drawnGrid()); err != nil {
 		t.Fatal(err)
@@ -38,8 +38,14 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	commits := u.stop()
 	s := c.Current()
 	n.close(c)
-	if len(s.Progress) != want || s.Progress[want-1].Decided == nil || len(commits) < 3 {
-		t.Fatalf("got %d candidates and %d commits of the user", len(s.Progress), len(commits))
+	tried := 0
+	for _, p := range s.Progress {
+		if p.Commit != "" {
+			tried++
+		}
+	}
+	if tried < want*2/3 || s.Ended == nil || len(commits) < 3 {
+		t.Fatalf("got %d candidates tried, an end %v, and %d commits of the user", tried, s.Ended, len(commits))
 	}
 	log := strings.Fields(n.git("log", "--format=%H", "--reverse", "main"))
 	if diff := cmp.Diff(commits, log[len(log)-len(commits):]); diff != "" {
@@ -58,7 +64,7 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	if !strings.Contains(n.log.String(), "base moved") {
 		t.Errorf("nobody was told that the base moved: %q", n.log.String())
 	}
-	t.Logf("%d candidates, %d commits of the user meanwhile", want, len(commits))
+	t.Logf("%d candidates, %d commits of the user meanwhile", tried, len(commits))
 }
 
 // busyUser commits every 50 ms until it is stopped.
