@@ -84,7 +84,7 @@ github.com/rogpeppe/go-internal    tests
 // pure lists the packages that are functions of values, and withheld what such
 // a package never imports.
 const (
-	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits candidates loop report"
+	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits candidates candidates/propose loop report"
 	withheld = "os net syscall crypto/rand math/rand math/rand/v2 log unsafe C"
 )
 
