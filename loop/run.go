@@ -32,7 +32,7 @@ type Preparer interface {
 	Twin(ctx context.Context, start string) (Committed, error)
 }
 
-// Loop drives a campaign. All fields but TestJudge, Drain, Intake and
+// Loop drives a campaign. All fields but TestJudge, Drain, Intake, Proposing and
 // Observe are required.
 type Loop struct {
 	State    *State
@@ -51,6 +51,8 @@ type Loop struct {
 	// Intake returns candidates that have arrived since it was last asked; it is
 	// asked between two candidates and before the search ends. Nil takes none.
 	Intake func(ctx context.Context, s *State) ([]candidates.Candidate, error)
+	// Proposing is who is asked when nothing waits; the zero value asks nobody.
+	Proposing Proposing
 	// Observe is told of every event after it has been applied.
 	Observe func(*State, Event)
 }
@@ -82,7 +84,13 @@ func (l *Loop) Run(ctx context.Context) error {
 		if l.drained() {
 			return ErrDrained
 		}
-		if err := l.take(ctx, step); err != nil {
+		err := error(nil)
+		if l.asks(step) {
+			err = l.propose(ctx)
+		} else {
+			err = l.take(ctx, step)
+		}
+		if err != nil {
 			return err
 		}
 	}

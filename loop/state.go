@@ -36,6 +36,8 @@ type State struct {
 	AA *stats.AA
 	// Alarmed says that sentinels have found the model changed.
 	Alarmed bool
+	// Proposals are the asks of a proposer, oldest first.
+	Proposals []Proposed
 	// GateContest is the gate's comparison, during it and afterwards.
 	GateContest *Contest
 	// StartedAt and ChangedAt are the times of the first and the last event.
@@ -46,6 +48,8 @@ type State struct {
 	extra      int  // sessions added to the budget for the gate
 	transfered bool // the reserve scenarios have been run
 	lifted     int  // pauses lifted
+	asks       int  // of a proposer in the window that began with as many pauses lifted as
+	asksWindow int
 	silent     int  // sessions in a row that printed nothing
 	open       bool // the last round is not closed yet
 	topUpDue   bool
