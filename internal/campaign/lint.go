@@ -21,21 +21,7 @@ func (p *preparer) lint(champion string, c candidates.Candidate) ([]candidates.F
 	if err != nil {
 		return nil, err
 	}
-	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: echoOf(p.suite)}), nil
-}
-
-// echoOf finds held-out task text in a wording. Only spans of the wording itself
-// come back.
-func echoOf(suite harness.Suite) func(text string) []candidates.Span {
-	return func(text string) []candidates.Span {
-		var out []candidates.Span
-		for _, sc := range suite.Scenarios {
-			for _, sp := range sc.Task.Overlap(text, EchoWords) {
-				out = append(out, candidates.Span{Start: sp.Start, End: sp.End})
-			}
-		}
-		return out
-	}
+	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: newLeaks(p.suite, tree).find}), nil
 }
 
 // Forelint is what a candidate is linted with before it waits in the spool: the
@@ -63,7 +49,7 @@ func (f Forelint) Lint(c candidates.Candidate) ([]candidates.Finding, error) {
 	base := bytesOf(tree)
 	surface := candidates.NewSurface(base, f.Suite.Launch.Note.File)
 	seen := map[string]string{surface.Digest(base): "the start"}
-	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: echoOf(f.Suite)}), nil
+	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: newLeaks(f.Suite, tree).find}), nil
 }
 
 func (f Forelint) onChampion(c candidates.Candidate) ([]candidates.Finding, error) {
