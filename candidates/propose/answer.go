@@ -64,7 +64,7 @@ func ParseAnswer(b Brief, data []byte) ([]candidates.Candidate, error) {
 	}
 	var out []candidates.Candidate
 	for i, p := range a.Candidates {
-		c := candidates.Candidate{Source: candidates.Proposer, Rationale: p.Rationale, Edits: p.Edits, Simplify: b.Ask == Delete}
+		c := candidates.Candidate{Source: candidates.Proposer, Rationale: p.Rationale, Edits: b.withLineEnds(p.Edits), Simplify: b.Ask == Delete}
 		if err := c.Validate(); err != nil {
 			return nil, refuse(Garbage, "candidate %d is not well formed", i+1)
 		}
@@ -125,4 +125,19 @@ func unfenced(data []byte) []byte {
 // cannot be applied is left to the lint, which says why.
 func (b Brief) repeats(c candidates.Candidate) bool {
 	return slices.ContainsFunc(b.Lint(c), func(f candidates.Finding) bool { return f.Class == candidates.NoOp || f.Class == candidates.Duplicate })
+}
+
+// withLineEnds gives whole texts the line ends of their file: models write line feeds, whatever they were shown.
+func (b Brief) withLineEnds(edits []candidates.Edit) []candidates.Edit {
+	out := slices.Clone(edits)
+	base := b.Base()
+	for i, e := range out {
+		was := string(base[e.Path])
+		if e.Whole == nil || !strings.Contains(was, "\r\n") || strings.Count(was, "\n") != strings.Count(was, "\r\n") {
+			continue
+		}
+		text := strings.ReplaceAll(strings.ReplaceAll(*e.Whole, "\r\n", "\n"), "\n", "\r\n")
+		out[i].Whole = &text
+	}
+	return out
 }

@@ -40,6 +40,15 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
+func TestParseAnswerKeepsLineEnds(t *testing.T) {
+	t.Parallel()
+	b := Brief{Ask: Edit, Wording: []File{{Path: "note.md", Text: "One.\r\nTwo.\r\n", Note: true}}}
+	got, err := ParseAnswer(b, []byte(`{"candidates":[{"rationale":"r","edits":[{"path":"note.md","whole":"One.\nThree.\n"}]}]}`))
+	if err != nil || *got[0].Edits[0].Whole != "One.\r\nThree.\r\n" || len(b.Lint(got[0])) > 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestParseAnswerRefuses(t *testing.T) {
 	t.Parallel()
 	one := func(edits string) string { return `{"candidates":[{"rationale":"r","edits":[` + edits + `]}]}` }
