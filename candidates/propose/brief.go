@@ -16,6 +16,11 @@ type Model interface {
 	Propose(ctx context.Context, b Brief) ([]candidates.Candidate, error)
 }
 
+// Spender is a model that knows what its last ask used: tokens, and the list price in USD, nil for unknown.
+type Spender interface {
+	Spent() (tokens int, usd *float64)
+}
+
 // Ask is what a proposer is asked for.
 type Ask string
 
