@@ -32,6 +32,7 @@ internal/atomicfile internal/redact internal/mutants
 < internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin internal/exchange
 < internal/trial
 < internal/campaign
+< internal/proposer
 < internal/config internal/control internal/doctor internal/forecast internal/rehearsal internal/web internal/survey
 < internal/draft
 < cmd/loopd
