@@ -260,6 +260,9 @@ func (n *night) choose(s harness.Suite, under bool) error {
 		return err
 	}
 	n.plugin, n.grid = s.Checker.Plugin, campaign.GridOf(s, n.graphs, pick)
+	if err := n.practise(s, pick); err != nil {
+		return err
+	}
 	profile := loop.Profile(n.cfg.Profile)
 	if n.o.profile != "" {
 		profile = loop.Profile(n.o.profile)
@@ -367,7 +370,7 @@ func (n *night) run(ctx context.Context, e env) error {
 	defer func() { n.awake.Stop() }()
 	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, n.governor.Govern(executor)})
 	err = n.rest(ctx, e, drain, func() error {
-		return n.campaign.Run(ctx, loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe})
+		return n.campaign.Run(ctx, loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Drain: drain, Observe: bar.observe, Proposing: n.proposing(e)})
 	})
 	if errors.Is(err, loop.ErrDrained) && n.allowed.over(time.Now()) {
 		return n.campaign.Pause(ctx, loop.Paused{Reason: "window: the time given is over"})

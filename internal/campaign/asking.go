@@ -47,6 +47,7 @@ func (c *Campaign) ask(ctx context.Context, s *loop.State, n int, p Proposer) (l
 		out.Candidates, err = c.number(s, list)
 	}
 	if r, ok := errors.AsType[*propose.Refusal](err); ok {
+		c.Log.Warn("proposer brought nothing", "ask", n, "refusal", string(r.Why), "why", r.Detail)
 		out.Proposed.Refusal, out.Proposed.Why = r.Why, r.Detail
 		return out, nil
 	}

@@ -134,7 +134,7 @@ func (l *leaks) addRecordIDs(c harness.Citation, ids []string) {
 			l.addID(id)
 			continue
 		}
-		mark := fmt.Sprintf(`(?i)\b(?:%s)[^0-9A-Za-z]{0,3}0*%s\b`, strings.Join(words, "|"), bare)
+		mark := fmt.Sprintf(`(?i)\b(?:%s)[^0-9A-Za-z]{0,3}0{0,%d}%s\b`, strings.Join(words, "|"), len(id), bare)
 		if len(id) > 2 {
 			mark += `|\b` + id + `\b`
 		}

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
@@ -66,6 +67,8 @@ type Config struct {
 	Memory    Size     `mapstructure:"isolation.memory"`
 	Processes int      `mapstructure:"isolation.processes"`
 	Disk      Size     `mapstructure:"isolation.disk"`
+	// Proposing is who proposes when the queue is empty.
+	Proposing `mapstructure:",squash"`
 }
 
 // Percent is a share of 1, written such as "20%".
@@ -114,6 +117,8 @@ func defaults() map[string]any {
 		"quota.leave_5h": Percent(.2), "quota.leave_7d": Percent(.3), "spend.session_usd": 0.0, "spend.candidate_usd": 0.0, "spend.campaign_usd": 0.0,
 		"power.keep_awake": true, "power.on_battery": string(PauseOnBattery),
 		"isolation.rung": "auto", "isolation.read": []string{}, "isolation.memory": Size(4 << 30), "isolation.processes": 1024, "isolation.disk": Size(4 << 30),
+		"proposer.model": string(AutoModel), "proposer.command": []string{}, "proposer.tier": "", "proposer.timeout": Span(5 * time.Minute),
+		"proposer.per_night": 60, "proposer.delete_share": Percent(.25),
 	}
 }
 
@@ -220,7 +225,7 @@ func (l *Loaded) merge(file map[string]any, environ []string) error {
 // the environment.
 func decode(values map[string]any, into *Config) error {
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: mapstructure.ComposeDecodeHookFunc(percent, size, envNumber),
+		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: mapstructure.ComposeDecodeHookFunc(percent, size, duration, envNumber),
 	})
 	if err != nil {
 		return err
@@ -314,6 +319,7 @@ func suggestion(key string) string {
 
 func (c *Config) resolve(dir string) {
 	c.resolveRead(dir)
+	c.resolveProposer(dir)
 	for _, p := range []*string{&c.Plugin, &c.State} {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)
@@ -360,7 +366,7 @@ func (c Config) validate() error {
 	if !slices.Contains(profiles(), c.Profile) {
 		errs = append(errs, fmt.Errorf("profile: %q is not one of %s", c.Profile, strings.Join(profiles(), ", ")))
 	}
-	errs = append(errs, c.validateIsolation(), c.OnBattery.validate())
+	errs = append(errs, c.validateIsolation(), c.OnBattery.validate(), c.validateProposer())
 	if c.Agent == "" {
 		errs = append(errs, errors.New("agent: empty"))
 	}
@@ -385,6 +391,7 @@ parallel: 2       # sessions side by side
 # power: {keep_awake: true, on_battery: pause}   # or on_battery: run
 # isolation: {memory: 4GiB, disk: 4GiB, processes: 1024}   # the most one session may use
 # isolation: {read: [/home/me/.rbenv]}   # toolchains that sessions may read and run
+# proposer: {model: builtin}   # who fills an empty queue: none, builtin, agent, command
 # judge: "./judge.sh"   # answers YES or NO where no file settles a scenario
 # tiers: [haiku, sonnet]
 # scenarios: [W1, R1]
