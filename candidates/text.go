@@ -34,7 +34,9 @@ func notText(base, content []byte) string {
 }
 
 // bareFeeds counts the line feeds without a carriage return before them.
-func bareFeeds(text []byte) int { return bytes.Count(text, []byte("\n")) - bytes.Count(text, []byte("\r\n")) }
+func bareFeeds(text []byte) int {
+	return bytes.Count(text, []byte("\n")) - bytes.Count(text, []byte("\r\n"))
+}
 
 // hidden reports whether a rune takes no visible room or turns the text around it: zero width, bidi controls, tags,
 // variation selectors, fillers, private use and unassigned format characters.

@@ -19,12 +19,18 @@ func (p *preparer) lint(champion string, c candidates.Candidate) ([]candidates.F
 	if err != nil {
 		return nil, err
 	}
-	return lintOn(p.suite, tree, c, seen), nil
+	return LintOn(p.suite, tree, c, seen), nil
 }
 
-// lintOn looks at a candidate on top of a plugin's files. seen are the wordings
+// Lint returns the findings for a candidate on top of a wording of the campaign
+// under way. It records nothing.
+func (c *Campaign) Lint(commit string, cand candidates.Candidate) ([]candidates.Finding, error) {
+	return c.preparer(c.Current()).lint(commit, cand)
+}
+
+// LintOn looks at a candidate on top of a plugin's files. seen are the wordings
 // tried so far.
-func lintOn(suite harness.Suite, tree harness.Tree, c candidates.Candidate, seen map[string]string) []candidates.Finding {
+func LintOn(suite harness.Suite, tree harness.Tree, c candidates.Candidate, seen map[string]string) []candidates.Finding {
 	base := bytesOf(tree)
 	surface := candidates.NewSurface(base, suite.Launch.Note.File)
 	most := growthFree
@@ -61,7 +67,7 @@ func (f Forelint) Lint(c candidates.Candidate) ([]candidates.Finding, error) {
 		return nil, fmt.Errorf("lint candidate: %w", err)
 	}
 	surface := candidates.NewSurface(bytesOf(tree), f.Suite.Launch.Note.File)
-	return lintOn(f.Suite, tree, c, map[string]string{surface.Digest(bytesOf(tree)): "the start"}), nil
+	return LintOn(f.Suite, tree, c, map[string]string{surface.Digest(bytesOf(tree)): "the start"}), nil
 }
 
 func (f Forelint) onChampion(c candidates.Candidate) ([]candidates.Finding, error) {

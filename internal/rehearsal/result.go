@@ -33,6 +33,9 @@ func (r *run) result(wall time.Duration) (Result, error) {
 	r.countTrials(s, &out)
 	out.compare(s, r.plan)
 	out.compareFaults(s, r.plan)
+	if err := r.countProposals(s, &out); err != nil {
+		return out, err
+	}
 	if s.Ended != nil {
 		out.Outcome, out.GateE = s.Ended.Outcome, s.Ended.EValue
 	}
@@ -73,7 +76,7 @@ func (r *run) truth(s *loop.State, out *Result) error {
 		}
 	}
 	out.TrueGain = round(out.TrueGain, 4)
-	if out.Outcome == loop.Promoted && (out.TrueGain <= 0 || len(out.Collapsed) > 0) {
+	if out.Outcome == loop.Promoted && (r.Null || out.TrueGain <= 0 || len(out.Collapsed) > 0) {
 		out.Mismatches++
 	}
 	return nil
@@ -87,17 +90,20 @@ func joined(texts report.Texts) string {
 // is a mismatch once the campaign has ended.
 func (out *Result) compare(s *loop.State, plan Plan) {
 	for _, p := range plan.Candidates {
-		c := Compared{ID: p.ID, Planted: p.Kind, Expected: p.Expected}
-		d := s.Find(p.ID).Decided
-		if d != nil {
-			c.Verdict, c.Reason, c.Sessions, c.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
-			c.Right = p.Right(d)
-		}
-		if !c.Right && (d != nil || s.Ended != nil) {
-			out.Mismatches++
-		}
-		out.Candidates = append(out.Candidates, c)
+		out.add(p, s.Find(p.ID).Decided, s.Ended != nil)
 	}
+}
+
+func (out *Result) add(p Planted, d *loop.Decided, ended bool) {
+	c := Compared{ID: p.ID, Planted: p.Kind, Expected: p.Expected}
+	if d != nil {
+		c.Verdict, c.Reason, c.Sessions, c.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
+		c.Right = p.Right(d)
+	}
+	if !c.Right && (d != nil || ended) {
+		out.Mismatches++
+	}
+	out.Candidates = append(out.Candidates, c)
 }
 
 func (r *run) countTrials(s *loop.State, out *Result) {
@@ -150,4 +156,14 @@ func residentMB() float64 {
 		}
 	}
 	return 0
+}
+
+func verdicts(s *loop.State) int {
+	n := 0
+	for _, p := range s.Progress {
+		if p.Decided != nil {
+			n++
+		}
+	}
+	return n
 }

@@ -61,6 +61,11 @@ type Setup struct {
 	Profile    loop.Profile `json:"profile"`
 	// Suite is the bundled suite that is rehearsed; empty for the default one.
 	Suite string `json:"suite,omitempty"`
+	// Proposer fills the queue when it is empty; nobody where it is empty.
+	Proposer ProposerKind `json:"proposer,omitempty"`
+	// Null: no candidate is planted and no wording has an effect, so that nothing
+	// may be promoted whatever is proposed.
+	Null bool `json:"null,omitempty"`
 	// Scenarios are the scenarios to run; all when there are none.
 	Scenarios []string `json:"scenarios,omitempty"`
 	// UserBefore is the digest of the user's repository before anything ran.
@@ -83,17 +88,6 @@ type Options struct {
 	plugin string // its name
 }
 
-// DefaultSessions is the budget in which a profile comes to the end of the queue.
-func DefaultSessions(p loop.Profile) int {
-	switch p {
-	case loop.Scout:
-		return 700
-	case loop.Strict, loop.Certified:
-		return 1500
-	}
-	return 1200
-}
-
 // Result is what came of a rehearsal, planned against actual.
 type Result struct {
 	Simulated bool         `json:"simulated"`
@@ -106,25 +100,27 @@ type Result struct {
 	// TrueGain is how much the champion's true mean pass rate is above the
 	// start's, and Collapsed the cells whose true rate fell by more than .40: the
 	// simulation knows both.
-	TrueGain       float64        `json:"true_gain"`
-	Collapsed      []string       `json:"collapsed"`
-	Kept           []string       `json:"kept"`
-	Sessions       int            `json:"sessions"`
-	Valid          int            `json:"valid"`
-	ExpectNote     int            `json:"expect_note"` // valid sessions whose project should get the note
-	VerifiedNotes  int            `json:"verified_notes"`
-	Exposed        int            `json:"exposed"`
-	Isolated       int            `json:"isolated"` // sessions within walls
-	Invalid        map[string]int `json:"invalid"`
-	Candidates     []Compared     `json:"candidates"`
-	Faults         []ShownFault   `json:"faults"` // those whose session was run
-	Mismatches     int            `json:"mismatches"`
-	Orphans        int            `json:"orphans"`
-	UserUntouched  bool           `json:"user_repo_untouched"`
-	WallSeconds    float64        `json:"wall_s"`
-	ResidentMB     float64        `json:"resident_mb"` // loopd's own, at most
-	SessionSeconds float64        `json:"session_s"`   // mean wall time of a session
-	HaltedBy       string         `json:"halted_by,omitempty"`
+	TrueGain      float64        `json:"true_gain"`
+	Collapsed     []string       `json:"collapsed"`
+	Kept          []string       `json:"kept"`
+	Sessions      int            `json:"sessions"`
+	Valid         int            `json:"valid"`
+	ExpectNote    int            `json:"expect_note"` // valid sessions whose project should get the note
+	VerifiedNotes int            `json:"verified_notes"`
+	Exposed       int            `json:"exposed"`
+	Isolated      int            `json:"isolated"` // sessions within walls
+	Invalid       map[string]int `json:"invalid"`
+	Candidates    []Compared     `json:"candidates"`
+	Faults        []ShownFault   `json:"faults"` // those whose session was run
+	// Proposals is what a proposer brought, nil where nobody proposes.
+	Proposals      *Proposals `json:"proposals,omitempty"`
+	Mismatches     int        `json:"mismatches"`
+	Orphans        int        `json:"orphans"`
+	UserUntouched  bool       `json:"user_repo_untouched"`
+	WallSeconds    float64    `json:"wall_s"`
+	ResidentMB     float64    `json:"resident_mb"` // loopd's own, at most
+	SessionSeconds float64    `json:"session_s"`   // mean wall time of a session
+	HaltedBy       string     `json:"halted_by,omitempty"`
 	// Drift lists the sealed paths that changed, with both digests, and
 	// VerdictsAfterDrift how many verdicts were reached after that: 0.
 	Drift              []frozen.Delta `json:"drift,omitempty"`
@@ -254,6 +250,7 @@ type run struct {
 	sealed   campaign.Sealed
 	plan     Plan
 	rig      *rig
+	script   script
 	verdicts int // at the moment of the planted drift
 	drifted  bool
 }
@@ -267,18 +264,27 @@ func (r *run) campaignOver(ctx context.Context) error {
 	if r.plan, err = NewPlan(sown, grid.Objective, grid.Guards, r.Candidates, r.Profile, r.Fault); err != nil {
 		return err
 	}
+	if r.Null {
+		r.plan = r.plan.null()
+	}
+	if r.script, err = r.readScript(sown); err != nil {
+		return err
+	}
 	if s := r.campaign.Current(); r.Resume && s != nil && s.Ended != nil {
 		return nil // it came to its end before
 	}
 	set := loop.DefaultSettings(r.Sessions).Under(r.Profile)
-	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)
+	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)+r.Proposer.most()
+	if r.Proposer == AgentProposer {
+		grid.Practice = campaign.PracticeCells(r.sealed.Suite, nil, r.wanted)
+	}
 	if err := r.campaign.Begin(ctx, set, grid); err != nil {
 		return err
 	}
 	if err := r.queue(ctx); err != nil {
 		return err
 	}
-	model, err := simmodel.Start(ctx, r.plan.Wording)
+	model, err := simmodel.Start(ctx, r.plan.Wording, r.script.answer)
 	if err != nil {
 		return err
 	}
@@ -322,16 +328,19 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 		faults: r.plan.faults,
 	}
 	r.driftModel(r.campaign.Current())
-	executor, err := trial.New(ctx, trial.Options{
+	o := trial.Options{
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
 		Store: r.campaign.Home.Trials(), Judge: r.judge(), Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
 		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: time.Now,
 		Rig: r.rig,
-	})
+	}
+	executor, err := trial.New(ctx, o)
 	if err != nil {
 		return err
 	}
-	return r.campaign.Run(ctx, loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe})
+	return r.campaign.Run(ctx, loop.Loop{
+		Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe, Proposing: r.proposing(o),
+	})
 }
 
 func (r *run) judge() judge {
@@ -373,18 +382,11 @@ const modelDrift = .7
 // driftModel changes the model once the candidate in the middle of the queue is
 // reached. It depends on the state alone, so a resumed rehearsal sees the same.
 func (r *run) driftModel(s *loop.State) {
+	if r.Fault != ModelDrift || len(r.plan.Candidates) == 0 {
+		return
+	}
 	middle := s.Find(r.plan.Candidates[len(r.plan.Candidates)/2].ID)
-	if r.Fault == ModelDrift && middle != nil && middle.Commit != "" {
+	if middle != nil && middle.Commit != "" {
 		r.rig.drifted.Store(true)
 	}
-}
-
-func verdicts(s *loop.State) int {
-	n := 0
-	for _, p := range s.Progress {
-		if p.Decided != nil {
-			n++
-		}
-	}
-	return n
 }
