@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -303,5 +304,44 @@ func TestPracticeIsRunOnce(t *testing.T) {
 	}
 	if n != len(s.Started.Practice) {
 		t.Errorf("got %d sessions of practice cells, want %d", n, len(s.Started.Practice))
+	}
+}
+
+// Candidates that game one side of the metric lose to the guards and to the cells
+// they give up, whatever they gain: one that uses the plugin everywhere, one that
+// cites everything (the checker fails a shotgun on every question about a record),
+// one that always writes a record.
+func TestOverfitCandidatesAreNotKept(t *testing.T) {
+	t.Parallel()
+	on := func(prefix string, then float64, otherwise func(harness.Cell) float64) func(harness.Cell) float64 {
+		return func(c harness.Cell) float64 {
+			if strings.HasPrefix(c.Scenario, prefix) {
+				return then
+			}
+			return otherwise(c)
+		}
+	}
+	for name, rate := range map[string]func(harness.Cell) float64{
+		"over-trigger": on("N", .1, lifted(.35)),
+		"shotgun":      on("R", .02, on("W", .98, base)),
+		"always-write": on("N", .05, on("W", .98, lifted(.1))),
+	} {
+		kept, promoted := 0, 0
+		for seed := range uint64(12) {
+			w := newWorld(seed + 900)
+			s := w.begin(t, 900, candidate(w, "c001", rate))
+			if err := w.loop(s).Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s.Find("c001").Decided.Verdict == Keep {
+				kept++
+			}
+			if s.Ended.Outcome == Promoted {
+				promoted++
+			}
+		}
+		if kept > 1 || promoted > 0 {
+			t.Errorf("%s: kept in %d and promoted in %d of 12 campaigns, want at most 1 and none", name, kept, promoted)
+		}
 	}
 }
