@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,9 +43,18 @@ func (m Builtin) Propose(ctx context.Context, b Brief) ([]candidates.Candidate, 
 	return nil, refuse(Nothing, "every change the operators know was tried")
 }
 
-// first returns the first variant in drawn order that may be tried.
+// first returns the first variant in drawn order that may be tried. Most of them
+// were, late in a night, and are told by their digest before the lint looks.
 func (m Builtin) first(b Brief, all []variant) (candidates.Candidate, bool) {
-	for _, v := range m.shuffled(b.N, all) {
+	surface, base := b.Surface(), b.Base()
+	fresh := slices.DeleteFunc(slices.Clone(all), func(v variant) bool {
+		next := maps.Clone(base)
+		for path, text := range v.texts {
+			next[path] = []byte(text)
+		}
+		return slices.Contains(b.Tried, surface.Digest(next))
+	})
+	for _, v := range m.shuffled(b.N, fresh) {
 		if c := v.candidate(b.Ask); len(b.Lint(c)) == 0 {
 			return c, true
 		}
