@@ -73,6 +73,8 @@ type Campaign struct {
 	Rescored   *Rescored       `json:"rescored,omitempty"` // nil unless a rescore was accepted
 	// Judge is nil where no scenario asks one.
 	Judge *Judged `json:"judge,omitempty"`
+	// Proposals is nil where nobody was asked.
+	Proposals *Asked `json:"proposals,omitempty"`
 	// Isolation is what the sessions ran within, none where they were not shut
 	// in; empty before the first.
 	Isolation string `json:"isolation,omitempty"`
@@ -151,7 +153,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Budget: s.Budget(),
 		Cost: costOf(s, s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
-		Rescored: rescoredOf(s), Isolation: isolationOf(s),
+		Rescored: rescoredOf(s), Isolation: isolationOf(s), Proposals: askedOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
 	arms := armsOf(s)
