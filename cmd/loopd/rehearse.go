@@ -46,7 +46,9 @@ Runs a whole campaign with a simulated model: the real loop, git, seal, hooks,
 sandboxes, checker, statistics and reports, in a directory of its own. Candidates
 and faults are planted, their right verdicts are fixed before any session, and
 the end prints planned against actual. Its numbers say nothing about any real
-model. Exits 3 when a verdict is not one of the right ones.`
+model. Exits 3 when a verdict is not one of the right ones. With --proposer
+builtin --null no candidate is queued and none helps: nothing may be promoted.
+--proposer agent plays an agent that brings leaks beside clean edits.`
 
 func newRehearse(e env) *cobra.Command {
 	var o rehearseOptions
@@ -65,8 +67,8 @@ func newRehearse(e env) *cobra.Command {
 	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift, model-drift or judge-gullible")
 	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
 	f.StringVar(&o.suite, "suite", campaign.BundledSuite, "the bundled suite to rehearse")
-	f.StringVar(&o.proposer, "proposer", "", "who fills the empty queue: builtin, or agent (the simulated model plays leaks and clean edits)")
-	f.BoolVar(&o.null, "null", false, "plant no candidate; no wording has an effect, and nothing may be promoted")
+	f.StringVar(&o.proposer, "proposer", "", "who fills the empty queue: builtin or agent")
+	f.BoolVar(&o.null, "null", false, "plant no candidate and give no wording an effect")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
 	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
 	f.BoolVar(&o.json, "json", false, "print one JSON document")

@@ -163,6 +163,36 @@ func TestLeakLintDisguises(t *testing.T) {
 	}
 }
 
+// A title of three or four words is known by all of them; ids that are plain words
+// are anyone's.
+func TestLeakLintOfASmallSuite(t *testing.T) {
+	t.Parallel()
+	suite := harness.Suite{
+		Checker: harness.Checker{Plugin: "ferry", Records: harness.Records{Dir: "rec", File: "*.md"}, Citation: harness.Citation{Prefix: "REC", Digits: 3}},
+		Fixtures: map[string]harness.Tree{"harbour": {
+			"rec/007-two-red-boats.md": {Data: []byte("Paint.\n")}, "rec/008-tides.md": {Data: []byte("Tides.\n")}, "README.md": {Data: []byte("one two three four five six\n")},
+		}},
+		Scenarios: []harness.Scenario{
+			{ID: "night-run", Role: harness.Objective, Task: harness.NewHeldOut("Sail FARE_MAX to five."), Expect: harness.Expect{
+				B: []harness.Assertion{{Cites: &harness.Cites{ID: "007"}}, {Changed: &harness.Diff{Path: "lib/fare.rb", Adds: `\bFARE_\w+ = 12\b`}}, {Says: []string{`(?i)\bzone-map\b|tariffZone`}}},
+			}},
+			{ID: "billing", Role: harness.Guard, Task: harness.NewHeldOut("Pay."), Judge: "Is it paid?"},
+			{ID: "P9", Role: harness.Practice, PracticeTask: "Moor ROPE_LEN.", Oracle: []harness.Step{{Edit: &harness.EditStep{Path: "lib/rope.rb"}}}},
+		},
+	}
+	l := newLeaks(suite, harness.Tree{})
+	for text, want := range map[string]bool{
+		"two red boats": true, "Two, red BOATS!": true, "two red ferries": false, "007-two-red-boats.md": true, "tides": false, "rec/008-tides.md": true,
+		"REC 7": true, "rec-007": true, "REC 70": false, "007": true, "7 boats": false, "night-run": true, "billing": false, "harbour": false,
+		"lib/fare.rb": true, "fare.rb": true, "FARE_MAX": true, "FARE_MIN": false, "zone map": false, "tariffZone": true, "TariffZone": true,
+		"one two three four five six": false, "P9": false, "lib/rope.rb": false, "ROPE_LEN": false, "is it paid": false,
+	} {
+		if got := len(l.find("Say "+text+" now.")) > 0; got != want {
+			t.Errorf("%q: found %v, want %v", text, got, want)
+		}
+	}
+}
+
 // What the suite says and the plugin says as well is no leak: of a plugin that
 // names the path, the path may stay.
 func TestLeakLintExemptsThePluginsOwnWords(t *testing.T) {
