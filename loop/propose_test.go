@@ -182,6 +182,9 @@ func TestProposerAndCrashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, all := account(s), len(w.events)
+	if len(s.Progress) != 5 {
+		t.Errorf("got %d candidates, want the 5 that may be tried", len(s.Progress))
+	}
 	for cut := 4; cut < all; cut += 7 {
 		w, s, p := make1()
 		w.stopAt = cut

@@ -152,6 +152,28 @@ func TestOperators(t *testing.T) {
 	}
 }
 
+// What the lint would refuse is not brought: here a description that is full.
+func TestBuiltinAsksTheLint(t *testing.T) {
+	t.Parallel()
+	full := strings.TrimSpace(strings.Repeat("It is said at length. ", candidates.MaxDescription/22))
+	b := Brief{N: 1, Ask: Edit, Wording: []File{{Path: "skills/a/SKILL.md", Text: "---\nname: a\ndescription: " + full + "\n---\n\nOne thing to be done here. Another thing to be done there.\n"}}}
+	refused := 0
+	for _, v := range variants(b) {
+		if len(b.Lint(v.candidate(Edit))) > 0 {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Fatal("no variant is one that the lint refuses")
+	}
+	for range 12 {
+		asked := b
+		if c := next(t, Builtin{Seed: 3}, &b); len(asked.Lint(c)) > 0 {
+			t.Errorf("ask %d: %s: the lint finds %v", asked.N, c.Rationale, asked.Lint(c))
+		}
+	}
+}
+
 func TestTighten(t *testing.T) {
 	t.Parallel()
 	p := newPage(File{Path: "note.md", Note: true, Text: "Please read it in order to know. It is really short.\n"})
