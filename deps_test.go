@@ -33,7 +33,7 @@ internal/failpoint
 < internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin internal/exchange internal/control
 < internal/trial
 < internal/campaign
-< internal/daemon
+< internal/daemon internal/proposer
 < internal/config internal/doctor internal/forecast internal/rehearsal internal/web internal/survey
 < internal/draft
 < cmd/loopd
@@ -89,7 +89,7 @@ github.com/rogpeppe/go-internal    tests
 // pure lists the packages that are functions of values, and withheld what such
 // a package never imports.
 const (
-	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits candidates loop report"
+	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits candidates candidates/propose loop report"
 	withheld = "os net syscall crypto/rand math/rand math/rand/v2 log unsafe C"
 )
 

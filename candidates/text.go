@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// notText says why content is not text, or "". A carriage return in a file that had none is refused too: it rewrites
+// notText says why content is not text, or "". Another kind of line end than the file's is refused too: it rewrites
 // every line for a reviewer and says nothing to a model.
 func notText(base, content []byte) string {
 	if !utf8.Valid(content) {
@@ -22,10 +22,20 @@ func notText(base, content []byte) string {
 			return fmt.Sprintf("control character 0x%02x at byte %d", b, i)
 		}
 	}
-	if bytes.IndexByte(base, '\r') < 0 && bytes.IndexByte(content, '\r') >= 0 {
+	switch {
+	case len(bytes.TrimSpace(content)) == 0:
+		return "nothing but white space"
+	case bytes.IndexByte(base, '\r') < 0 && bytes.IndexByte(content, '\r') >= 0:
 		return "carriage returns in a file that had none"
+	case bytes.IndexByte(base, '\r') >= 0 && bareFeeds(base) == 0 && bareFeeds(content) > 0:
+		return "line feeds alone in a file that had none"
 	}
 	return ""
+}
+
+// bareFeeds counts the line feeds without a carriage return before them.
+func bareFeeds(text []byte) int {
+	return bytes.Count(text, []byte("\n")) - bytes.Count(text, []byte("\r\n"))
 }
 
 // hidden reports whether a rune takes no visible room or turns the text around it: zero width, bidi controls, tags,

@@ -62,6 +62,8 @@ func (s *State) apply(e Event) error {
 		s.Halted, s.stop = &p, nil
 	case JudgeTested:
 		return s.applyJudgeTested(p)
+	case Proposed:
+		return s.applyProposed(p)
 	case Unparked:
 		return s.applyUnparked(p)
 	case Finished:

@@ -15,8 +15,8 @@ type Audit struct {
 	Rounds   int    `json:"rounds"`   // planned, with their bets and coins
 	Closed   int    `json:"closed"`   // with what they added to the evidence
 	Verdicts int    `json:"verdicts"` // of candidates, and the end
-	// ByHand counts what a person did or a check outside the record decided, such
-	// as a lint or the end by a new seal.
+	// ByHand counts what a person or a proposer did or a check outside the record
+	// decided, such as a lint or the end by a new seal.
 	ByHand int `json:"by_hand"`
 	// Wrong lists the events that do not follow from the ones before.
 	Wrong []string `json:"wrong"`
@@ -86,6 +86,9 @@ func (a *Auditor) compare(p Payload) string {
 		return a.derived(p)
 	case Finished, Extended, Vetoed:
 		a.Audit.ByHand++
+	case Proposed:
+		a.Audit.ByHand++
+		return unless(Next(a.State).Propose, "no proposer was to be asked")
 	case JudgeTested:
 		return a.judgeTested(p)
 	case Halted:

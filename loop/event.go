@@ -34,6 +34,8 @@ const (
 	KindVetoed    Kind = "promotion.vetoed"
 	// KindJudgeTested comes before the pilot.
 	KindJudgeTested Kind = "judge.tested"
+	// KindProposed comes in the search, where nothing waits.
+	KindProposed Kind = "proposal.made"
 )
 
 // Event is one entry of the ledger: when, and what.
@@ -66,8 +68,11 @@ type Started struct {
 	// Pairs says what a control is read beside, by the control's scenario.
 	Pairs map[string]Pair `json:"pairs,omitempty"`
 	// Reserve are read once, after the gate, and decide nothing.
-	Reserve []harness.Cell  `json:"reserve,omitempty"`
-	NotRun  []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
+	Reserve []harness.Cell `json:"reserve,omitempty"`
+	// Practice are run once in the pilot, to be shown to a proposer; none where
+	// nobody proposes who reads them. No verdict looks at them.
+	Practice []harness.Cell  `json:"practice,omitempty"`
+	NotRun   []harness.Unrun `json:"not_run,omitempty"` // and so outside the metric
 	// Judged are the scenarios of the metric and the guards that may ask a judge,
 	// and Gold how many gold items test it first; 0 tests nothing.
 	Judged   []string `json:"judged,omitempty"`
@@ -264,6 +269,8 @@ func Decode(kind Kind, data []byte) (Payload, error) {
 		return decode[Vetoed](kind, data)
 	case KindJudgeTested:
 		return decode[JudgeTested](kind, data)
+	case KindProposed:
+		return decode[Proposed](kind, data)
 	}
 	return nil, fmt.Errorf("decode event: unknown kind %q", kind)
 }

@@ -7,7 +7,7 @@ import (
 	"loopd/harness"
 )
 
-// Step is what comes next. Exactly one of its parts is set.
+// Step is what comes next. Exactly one of its parts is set, beside Propose.
 type Step struct {
 	// Append are events that follow from the state alone. Sealed says that the
 	// seal must be verified first, because one of them is a verdict.
@@ -21,6 +21,9 @@ type Step struct {
 	Twin bool
 	// TestJudge asks for the judge's answers to the gold set.
 	TestJudge bool
+	// Propose: nothing waits, so that a proposer may be asked before the step is
+	// taken; the step is what follows where nobody is.
+	Propose bool
 	// Idle: nothing can be done until a person or a clock acts.
 	Idle bool
 }
@@ -138,10 +141,12 @@ func nextInSearch(s *State) Step {
 	if waiting := s.Waiting(); len(waiting) > 0 && s.keepable() {
 		return Step{Prepare: &waiting[0]}
 	}
+	step := toGate(s)
 	if id := s.parked(); id != "" {
-		return appendStep(Unparked{id})
+		step = appendStep(Unparked{id})
 	}
-	return toGate(s)
+	step.Propose = s.mayPropose()
+	return step
 }
 
 // parked names the undecided candidate with the most evidence, empty without one.

@@ -24,6 +24,9 @@ func planPilot(s *State) Round {
 	for _, cell := range s.Started.Controls {
 		slots = append(slots, s.nextSlots(s.Champion, cell, set.ControlReps, taken)...)
 	}
+	for _, cell := range s.Started.Practice {
+		slots = append(slots, s.nextSlots(s.Champion, cell, 1, taken)...)
+	}
 	return s.shuffled(Round{Subject: SubjectStart, Purpose: ForPilot, Slots: slots})
 }
 

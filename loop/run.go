@@ -32,7 +32,7 @@ type Preparer interface {
 	Twin(ctx context.Context, start string) (Committed, error)
 }
 
-// Loop drives a campaign. All fields but TestJudge, Alarm, Drain, Intake and
+// Loop drives a campaign. All fields but TestJudge, Alarm, Drain, Intake, Proposing, Asks and
 // Observe are required.
 type Loop struct {
 	State    *State
@@ -56,6 +56,8 @@ type Loop struct {
 	Intake func(ctx context.Context, s *State) ([]candidates.Candidate, error)
 	// Asks are a person's words to a campaign that runs; nil takes none.
 	Asks <-chan Ask
+	// Proposing is who is asked when nothing waits; the zero value asks nobody.
+	Proposing Proposing
 	// Observe is told of every event after it has been applied.
 	Observe func(*State, Event)
 }
@@ -89,7 +91,13 @@ func (l *Loop) Run(ctx context.Context) error {
 		if l.drained() {
 			return ErrDrained
 		}
-		if err := l.take(ctx, step); err != nil {
+		err := error(nil)
+		if l.asks(step) {
+			err = l.propose(ctx)
+		} else {
+			err = l.take(ctx, step)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,8 @@ type State struct {
 	AA *stats.AA
 	// Alarmed says that sentinels have found the model changed.
 	Alarmed bool
+	// Proposals are the asks of a proposer, oldest first.
+	Proposals []Proposed
 	// GateContest is the gate's comparison, during it and afterwards.
 	GateContest *Contest
 	// StartedAt and ChangedAt are the times of the first and the last event.
@@ -49,6 +51,8 @@ type State struct {
 	transfered bool // the reserve scenarios have been run
 	lifted     int  // pauses lifted
 	unreached  int  // sessions that are not charged to the budget
+	asks       int  // of a proposer in the window that began with as many pauses lifted as
+	asksWindow int
 	silent     int  // sessions in a row that printed nothing
 	open       bool // the last round is not closed yet
 	topUpDue   bool

@@ -116,10 +116,10 @@ func (w *world) Twin(_ context.Context, start string) (Committed, error) {
 // Append keeps the events as the ledger does, through their JSON, and fails
 // like a machine that lost power once stopAt are kept.
 func (w *world) Append(_ context.Context, events ...Event) error {
+	if w.stopAt > 0 && len(w.events)+len(events) > w.stopAt {
+		return errCrash
+	}
 	for _, e := range events {
-		if w.stopAt > 0 && len(w.events) >= w.stopAt {
-			return errCrash
-		}
 		data, err := json.Marshal(e.Payload)
 		if err != nil {
 			return err

@@ -3,6 +3,9 @@
 // is one file for each bundled plugin that wants its own, and any.yaml for the
 // others.
 //
+// PLUGIN.proposals.yaml is what a scripted proposer brings: leaks that the lint
+// must refuse, and clean edits that it must not.
+//
 // It is data. It hands out the embedded files and refuses to parse them, which
 // is internal/rehearsal's work. It is no part of a suite: nothing in it is
 // sealed, and no session sees it before its wording has been laid.

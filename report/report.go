@@ -75,6 +75,8 @@ type Campaign struct {
 	Vetoed     string          `json:"vetoed,omitempty"`   // why a person does not want it
 	// Judge is nil where no scenario asks one.
 	Judge *Judged `json:"judge,omitempty"`
+	// Proposals is nil where nobody was asked.
+	Proposals *Asked `json:"proposals,omitempty"`
 	// Isolation is what the sessions ran within, none where they were not shut
 	// in; empty before the first.
 	Isolation string `json:"isolation,omitempty"`
@@ -155,7 +157,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Unreached: s.Unreached(), Budget: s.Budget(),
 		Cost: costOf(s, s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
-		Rescored: rescoredOf(s), Isolation: isolationOf(s),
+		Rescored: rescoredOf(s), Isolation: isolationOf(s), Proposals: askedOf(s),
 	}
 	c.Cells, c.Guards, c.Controls = campaignCells(s)
 	arms := armsOf(s)

@@ -174,6 +174,9 @@ func (n *night) choose(s harness.Suite, under bool) error {
 		return err
 	}
 	n.plugin, n.grid = s.Checker.Plugin, campaign.GridOf(s, n.graphs, pick)
+	if err := n.practise(s, pick); err != nil {
+		return err
+	}
 	profile := loop.Profile(n.cfg.Profile)
 	if n.o.profile != "" {
 		profile = loop.Profile(n.o.profile)

@@ -32,6 +32,8 @@ type rehearseOptions struct {
 	fault      string
 	profile    string
 	suite      string
+	proposer   string
+	null       bool
 	dir        string
 	resume     string
 	json       bool
@@ -48,7 +50,9 @@ Runs a whole campaign with a simulated model: the real loop, git, seal, hooks,
 sandboxes, checker, statistics and reports, in a directory of its own. Candidates
 and faults are planted, their right verdicts are fixed before any session, and
 the end prints planned against actual. Its numbers say nothing about any real
-model. Exits 3 when a verdict is not one of the right ones.`
+model. Exits 3 when a verdict is not one of the right ones. With --proposer
+builtin --null no candidate is queued and none helps: nothing may be promoted.
+--proposer agent plays an agent that brings leaks beside clean edits.`
 
 func newRehearse(e env) *cobra.Command {
 	var o rehearseOptions
@@ -67,6 +71,8 @@ func newRehearse(e env) *cobra.Command {
 	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift, model-drift or judge-gullible")
 	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
 	f.StringVar(&o.suite, "suite", campaign.BundledSuite, "the bundled suite to rehearse")
+	f.StringVar(&o.proposer, "proposer", "", "who fills the empty queue: builtin or agent")
+	f.BoolVar(&o.null, "null", false, "plant no candidate and give no wording an effect")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
 	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
 	f.BoolVar(&o.serve, "serve", false, "serve the pages of what came of it until it is interrupted")
@@ -82,6 +88,9 @@ func newRehearse(e env) *cobra.Command {
 func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 	if o.sessions == 0 {
 		o.sessions = rehearsal.DefaultSessions(loop.Profile(o.profile))
+		if o.null {
+			o.sessions = rehearsal.NullSessions
+		}
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -230,7 +239,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 func (o rehearseOptions) options(ctx context.Context, e env) (rehearsal.Options, error) {
 	setup := rehearsal.Setup{
 		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
-		Profile: loop.Profile(o.profile), Suite: o.suite,
+		Profile: loop.Profile(o.profile), Suite: o.suite, Proposer: rehearsal.ProposerKind(o.proposer), Null: o.null,
 	}
 	dir := o.dir
 	if o.resume != "" {
@@ -269,6 +278,10 @@ func (o rehearseOptions) check() error {
 		return usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", fault)
 	case !slices.Contains(loop.Profiles(), profile):
 		return usageError("loopd rehearse --profile strict", "unknown profile %q", profile)
+	case o.proposer != "" && !slices.Contains(rehearsal.Proposers(), rehearsal.ProposerKind(o.proposer)):
+		return usageError("loopd rehearse --proposer builtin", "unknown proposer %q: builtin or agent", o.proposer)
+	case o.null && (o.candidates != 0 || o.proposer == ""):
+		return usageError("loopd rehearse --proposer builtin --null", "--null plants no candidates: it goes with --proposer and without --candidates")
 	case o.candidates < 0 || o.sessions < 1 || o.parallel < 1:
 		return usageError("loopd rehearse --help", "--candidates %d, --sessions %d, --parallel %d: too small", o.candidates, o.sessions, o.parallel)
 	}
@@ -302,7 +315,7 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	fmt.Fprintf(w, "Simulated campaign, seed %d, agent %s: %s\n\n", r.Seed, r.Agent, outcomeText(r))
 	fmt.Fprintln(w, "id\tplanted\tright verdicts\tverdict\tsessions\tE\t")
 	for _, c := range r.Candidates {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Planted, verdictList(c.Expected), verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), mark(c))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Planted, rightVerdicts(c), verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), mark(c))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -312,8 +325,29 @@ func printRehearsal(e env, r rehearsal.Result) error {
 	fmt.Fprintf(e.stdout, "%d of %d planted faults show as their class\n", shownRight(r.Faults), len(r.Faults))
 	fmt.Fprint(e.stdout, fitted(fmt.Sprintf("%d of %d sessions isolated; %d mismatches, %d orphan processes, user's repository untouched: %s",
 		r.Isolated, r.Sessions, r.Mismatches, r.Orphans, yesNo(r.UserUntouched)), "  ", terminal))
+	if p := r.Proposals; p != nil {
+		fmt.Fprint(e.stdout, fitted(proposalsText(*p), "  ", terminal))
+	}
 	_, err := fmt.Fprintf(e.stdout, "%.0f s, %.2f s a session, at most %.0f MB resident\n", r.WallSeconds, r.SessionSeconds, r.ResidentMB)
 	return err
+}
+
+// rightVerdicts lists the right verdicts of a candidate; of one that a proposer
+// brought nobody knows.
+func rightVerdicts(c rehearsal.Compared) string {
+	if c.Planted == rehearsal.Proposed {
+		return "any"
+	}
+	return verdictList(c.Expected)
+}
+
+// proposalsText says what a proposer brought. Only a scripted one plants anything.
+func proposalsText(p rehearsal.Proposals) string {
+	text := fmt.Sprintf("%d candidates of %d asks (%d in vain, %d for a deletion)", p.Made, p.Asks, p.InVain, p.Deletions)
+	if p.CleanPlanted > 0 {
+		text += fmt.Sprintf(";\n%d of %d planted leaks accepted, %d of %d clean edits refused", p.LeaksAccepted, p.LeaksPlanted, p.CleanRefused, p.CleanPlanted)
+	}
+	return text
 }
 
 func shownRight(faults []rehearsal.ShownFault) int {

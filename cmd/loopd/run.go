@@ -204,7 +204,7 @@ func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who list
 	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, roomFor(n.campaign.Home, n.cfg, n.governor.Govern(seen))})
 	shift := daemon.Shift{
 		Campaign: n.campaign, Governor: n.governor, Clock: clock.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Board: who.board,
-		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe},
+		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe, Proposing: n.proposing(e)},
 		Mains: func(ctx context.Context, stop <-chan struct{}) bool { return n.waitForMains(ctx, e, stop) },
 		Room:  n.waitForRoom,
 		Say:   func(until time.Time) { n.sayPaused(ctx, e, n.campaign.Current(), until) },

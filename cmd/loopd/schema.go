@@ -1,10 +1,12 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"loopd/candidates/propose"
 	"loopd/harness"
 )
 
@@ -15,12 +17,25 @@ Prints the JSON Schema of a file of a suite: scenario for the front matter of
 scenarios/ID.md, checker for checker.yaml, launch for launch.yaml, gold for
 gold.yaml. Of files that loopd eval reads: trace for cases of diagnosis traces,
 repostate for the spec of a repository task. An editor that is given it completes
-keys and says what each is for. loopd checks the files against the same text.`
+keys and says what each is for. loopd checks the files against the same text. Of
+proposers: brief and answer are what a command that proposes (proposer.command)
+reads and what it prints.`
+
+// schemaOf returns a schema of a file that measures or of a proposer's.
+func schemaOf(kind string) ([]byte, error) {
+	if slices.Contains(propose.SchemaKinds(), propose.SchemaKind(kind)) {
+		return propose.Schema(propose.SchemaKind(kind))
+	}
+	return harness.Schema(harness.SchemaKind(kind))
+}
 
 // schemaNames lists the kinds for a message.
 func schemaNames() string {
 	var all []string
 	for _, k := range harness.SchemaKinds() {
+		all = append(all, string(k))
+	}
+	for _, k := range propose.SchemaKinds() {
 		all = append(all, string(k))
 	}
 	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
@@ -31,7 +46,7 @@ func newSchema(e env) *cobra.Command {
 		Use: "schema KIND", Short: "the JSON Schema of a file that measures, for editors", Long: schemaHelp,
 		Args: oneArg("kind: " + schemaNames()),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := harness.Schema(harness.SchemaKind(args[0]))
+			text, err := schemaOf(args[0])
 			if err != nil {
 				return usageError("loopd schema scenario", "%w: %s", err, schemaNames())
 			}

@@ -20,6 +20,7 @@ import (
 	"loopd/internal/ledger"
 	"loopd/internal/web"
 	"loopd/loop"
+	"loopd/report"
 )
 
 type serveOptions struct {
@@ -74,6 +75,9 @@ func (o serveOptions) over(cfg config.Config) config.Config {
 	}
 	if o.sessions > 0 {
 		cfg.Sessions = o.sessions
+	}
+	if cfg.Proposer == config.AutoModel {
+		cfg.Proposer = config.BuiltinModel // a night of its own always has work
 	}
 	if o.port > 0 {
 		cfg.ServePort = o.port
@@ -285,7 +289,16 @@ func (n *night) idle() (string, error) {
 	if err != nil || waits {
 		return "", err
 	}
-	return "nothing to try: no candidate waits; loopd candidate add --patch FILE", nil
+	if n.cfg.Proposer == config.NoModel {
+		return "nothing to try: no candidate waits, and nobody proposes; loopd candidate add --patch FILE", nil
+	}
+	if st == nil || !report.Confirmed(st) {
+		return "", nil
+	}
+	if _, moved := n.campaign.BaseMoved(); moved {
+		return "", nil
+	}
+	return fmt.Sprintf("campaign %s promoted a wording that is neither taken over nor refused; loopd adopt", st.Started.Campaign), nil
 }
 
 // lineLog turns lines for people into records of a log.

@@ -192,7 +192,7 @@ func (c *Campaign) Begin(ctx context.Context, set loop.Settings, g Grid) error {
 	started := loop.Started{
 		Campaign: c.name(head.Commit), Plugin: c.Sealed.Suite.Checker.Plugin, Instrument: instrument(parts), Parts: parts, Seal: c.Sealed.Frozen.Digest(),
 		Start: head.Commit, Base: head.Commit, Agent: c.AgentName, Simulated: c.Simulated, Objective: g.Objective, Guards: g.Guards,
-		Controls: g.Controls, Reserve: g.Reserve, Impossible: g.Impossible, Pairs: g.Pairs, NotRun: g.NotRun, Settings: set,
+		Controls: g.Controls, Reserve: g.Reserve, Practice: g.Practice, Impossible: g.Impossible, Pairs: g.Pairs, NotRun: g.NotRun, Settings: set,
 		Judged: g.judged(c.Sealed.Suite),
 	}
 	if c.Judge != "" && len(started.Judged) > 0 {

@@ -19,7 +19,10 @@ type Grid struct {
 	Pairs map[string]loop.Pair
 	// Reserve is run once, after the gate.
 	Reserve []harness.Cell
-	NotRun  []harness.Unrun
+	// Practice is run once in the pilot, to be shown to a proposer; see
+	// PracticeCells.
+	Practice []harness.Cell
+	NotRun   []harness.Unrun
 }
 
 // GridOf lays out the cells of a suite that pick wants. graphs are the code

@@ -15,28 +15,34 @@ func (p *preparer) lint(champion string, c candidates.Candidate) ([]candidates.F
 	if err != nil {
 		return nil, err
 	}
-	base := bytesOf(tree)
-	surface := candidates.NewSurface(base, p.suite.Launch.Note.File)
-	seen, err := p.seen(surface)
+	seen, err := p.seen(candidates.NewSurface(bytesOf(tree), p.suite.Launch.Note.File))
 	if err != nil {
 		return nil, err
 	}
-	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: echoOf(p.suite)}), nil
+	return LintOn(p.suite, tree, c, seen), nil
 }
 
-// echoOf finds held-out task text in a wording. Only spans of the wording itself
-// come back.
-func echoOf(suite harness.Suite) func(text string) []candidates.Span {
-	return func(text string) []candidates.Span {
-		var out []candidates.Span
-		for _, sc := range suite.Scenarios {
-			for _, sp := range sc.Task.Overlap(text, EchoWords) {
-				out = append(out, candidates.Span{Start: sp.Start, End: sp.End})
-			}
-		}
-		return out
-	}
+// Lint returns the findings for a candidate on top of a wording of the campaign
+// under way. It records nothing.
+func (c *Campaign) Lint(commit string, cand candidates.Candidate) ([]candidates.Finding, error) {
+	return c.preparer(c.Current()).lint(commit, cand)
 }
+
+// LintOn looks at a candidate on top of a plugin's files. seen are the wordings
+// tried so far.
+func LintOn(suite harness.Suite, tree harness.Tree, c candidates.Candidate, seen map[string]string) []candidates.Finding {
+	base := bytesOf(tree)
+	surface := candidates.NewSurface(base, suite.Launch.Note.File)
+	most := growthFree
+	for _, name := range surface.Paths {
+		most += len(base[name])
+	}
+	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: newLeaks(suite, tree).find, MaxGrowth: most})
+}
+
+// growthFree is by how many bytes a wording may grow beside twice its size: the
+// note of a small plugin may become as long as the agent CLI takes it.
+const growthFree = 16 << 10
 
 // Forelint is what a candidate is linted with before it waits in the spool: the
 // same rules as in the night, on the wording the night would lay it on.
@@ -60,10 +66,8 @@ func (f Forelint) Lint(c candidates.Candidate) ([]candidates.Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lint candidate: %w", err)
 	}
-	base := bytesOf(tree)
-	surface := candidates.NewSurface(base, f.Suite.Launch.Note.File)
-	seen := map[string]string{surface.Digest(base): "the start"}
-	return candidates.Lint(candidates.LintInput{Surface: surface, Base: base, Candidate: c, Seen: seen, Echo: echoOf(f.Suite)}), nil
+	surface := candidates.NewSurface(bytesOf(tree), f.Suite.Launch.Note.File)
+	return LintOn(f.Suite, tree, c, map[string]string{surface.Digest(bytesOf(tree)): "the start"}), nil
 }
 
 func (f Forelint) onChampion(c candidates.Candidate) ([]candidates.Finding, error) {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
@@ -77,6 +78,8 @@ type Config struct {
 	ServePort    int    `mapstructure:"serve.port"` // of the pages, 0 for any that is free
 	// DiskFloor is the room below which nothing is started; 0 for no such limit.
 	DiskFloor Size `mapstructure:"disk_floor"`
+	// Proposing is who proposes when the queue is empty.
+	Proposing `mapstructure:",squash"`
 }
 
 // Percent is a share of 1, written such as "20%".
@@ -126,6 +129,8 @@ func defaults() map[string]any {
 		"serve.start": "", "serve.until": "06:30", "serve.zone": "", "serve.webhook": "", "serve.port": 0,
 		"power.keep_awake": true, "power.on_battery": string(PauseOnBattery),
 		"isolation.rung": "auto", "isolation.read": []string{}, "isolation.memory": Size(4 << 30), "isolation.processes": 1024, "isolation.disk": Size(4 << 30),
+		"proposer.model": string(AutoModel), "proposer.command": []string{}, "proposer.tier": "", "proposer.timeout": Span(5 * time.Minute),
+		"proposer.per_night": 60, "proposer.delete_share": Percent(.25),
 	}
 }
 
@@ -232,7 +237,7 @@ func (l *Loaded) merge(file map[string]any, environ []string) error {
 // the environment.
 func decode(values map[string]any, into *Config) error {
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: mapstructure.ComposeDecodeHookFunc(percent, size, envNumber),
+		Result: into, ErrorUnused: true, WeaklyTypedInput: false, DecodeHook: mapstructure.ComposeDecodeHookFunc(percent, size, duration, envNumber),
 	})
 	if err != nil {
 		return err
@@ -326,6 +331,7 @@ func suggestion(key string) string {
 
 func (c *Config) resolve(dir string) {
 	c.resolveRead(dir)
+	c.resolveProposer(dir)
 	for _, p := range []*string{&c.Plugin, &c.State} {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)
@@ -372,7 +378,7 @@ func (c Config) validate() error {
 	if !slices.Contains(profiles(), c.Profile) {
 		errs = append(errs, fmt.Errorf("profile: %q is not one of %s", c.Profile, strings.Join(profiles(), ", ")))
 	}
-	errs = append(errs, c.validateIsolation(), c.OnBattery.validate(), c.validateServe())
+	errs = append(errs, c.validateIsolation(), c.OnBattery.validate(), c.validateServe(), c.validateProposer())
 	if c.Agent == "" {
 		errs = append(errs, errors.New("agent: empty"))
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -21,8 +22,8 @@ func write(t *testing.T, text string) string {
 }
 
 func TestLoad(t *testing.T) {
-	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\npower: {on_battery: run}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nserve: {start: 30 22 * * 1-5; 0 14 * * 6, zone: Europe/Berlin, port: 7117}\nspend:\n  campaign_usd: 80\n")
-	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5", "LOOPD_ISOLATION_PROCESSES=300", "LOOPD_POWER_KEEP_AWAKE=false"})
+	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\npower: {on_battery: run}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nserve: {start: 30 22 * * 1-5; 0 14 * * 6, zone: Europe/Berlin, port: 7117}\nspend:\n  campaign_usd: 80\nproposer: {model: command, command: [tools/propose, --once], timeout: 90s, delete_share: 50%}\n")
+	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5", "LOOPD_ISOLATION_PROCESSES=300", "LOOPD_POWER_KEEP_AWAKE=false", "LOOPD_PROPOSER_PER_NIGHT=7"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +33,9 @@ func TestLoad(t *testing.T) {
 		LeaveFiveHour: .25, LeaveSevenDay: .1, SpendCampaign: 80, SpendCandidate: 12.5,
 		OnBattery: RunOnBattery, Rung: "landlock", Read: []string{"/opt/ruby", filepath.Join(dir, "tools")}, Memory: 3 << 29, Processes: 300, DiskFloor: 2 << 30,
 		ServeStart: "30 22 * * 1-5; 0 14 * * 6", ServeUntil: "06:30", ServeZone: "Europe/Berlin", ServePort: 7117,
+		Proposing: Proposing{
+			Proposer: CommandModel, ProposerCommand: []string{filepath.Join(dir, "tools/propose"), "--once"}, ProposerTimeout: Span(90 * time.Second), PerNight: 7, DeleteShare: .5,
+		},
 	}
 	if d := cmp.Diff(want, got.Config); d != "" {
 		t.Error(d)
@@ -81,6 +85,16 @@ func TestLoadNamesTheDamage(t *testing.T) {
 		"awake, from env":    {"plugin: .\n", "\"yes\" is neither true nor false", []string{"LOOPD_POWER_KEEP_AWAKE=yes"}},
 		"no time of day":     {"serve: {until: 25:00}\n", "serve.until: \"25:00\" is not a time of day", nil},
 		"no such zone":       {"serve: {zone: Mars/Olympus}\n", "serve.zone: no time zone \"Mars/Olympus\"", nil},
+		"unknown proposer":   {"proposer: {model: oracle}\n", "proposer.model: \"oracle\" is not one of auto, none, builtin, agent, command", nil},
+		"no command":         {"proposer: {model: command}\n", "proposer.command: empty", nil},
+		"command, unasked":   {"proposer: {command: [x]}\n", "proposer.command: given, but proposer.model is auto", nil},
+		"command of blanks":  {"proposer: {model: command, command: [\" \"]}\n", "proposer.command: its first word is the program", nil},
+		"command as text":    {"proposer: {model: command, command: ./x}\n", "proposer.command", nil},
+		"tier, unasked":      {"proposer: {model: builtin, tier: haiku}\n", "proposer.tier: given, but proposer.model is builtin", nil},
+		"time without unit":  {"proposer: {timeout: 60}\n", "60 is no time such as 5m", nil},
+		"no time at all":     {"proposer: {timeout: 0s}\n", "proposer.timeout: 0s is below 1s", nil},
+		"no asks":            {"proposer: {per_night: 0}\n", "proposer.per_night: 0 is below 1", nil},
+		"share of proposals": {"proposer: {delete_share: 0.25}\n", "no share such as 20%", nil},
 		"list expected":      {"tiers: {haiku: 1}\n", "tiers", nil},
 	} {
 		dir := write(t, tc.text)
@@ -120,5 +134,13 @@ func TestDefaultsOfAFirstNight(t *testing.T) {
 	c := Default()
 	if c.Parallel != 2 || c.Sessions != 0 || c.LeaveFiveHour != .2 || c.LeaveSevenDay != .3 || !c.KeepAwake || c.OnBattery != PauseOnBattery {
 		t.Errorf("got %+v", c)
+	}
+}
+
+func TestSpanIsWrittenAsPeopleDo(t *testing.T) {
+	for want, s := range map[string]Span{"5m": Span(5 * time.Minute), "1h": Span(time.Hour), "1h30m": Span(90 * time.Minute), "90ms": Span(90 * time.Millisecond), "2m30s": Span(150 * time.Second), "0s": 0} {
+		if got := s.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }

@@ -19,6 +19,7 @@ parallel: 2       # sessions side by side
 # serve: {start: "30 22 * * *", until: "06:30"}   # the windows of "loopd serve"
 # isolation: {memory: 4GiB, disk: 4GiB, processes: 1024}   # the most one session may use
 # isolation: {read: [/home/me/.rbenv]}   # toolchains that sessions may read and run
+# proposer: {model: builtin}   # who fills an empty queue: none, builtin, agent, command
 # judge: "./judge.sh"   # answers YES or NO where no file settles a scenario
 # tiers: [haiku, sonnet]
 # scenarios: [W1, R1]

@@ -27,6 +27,8 @@ const (
 	LongNote   Kind = "long_note"    // a note of 10,001 characters
 	Duplicate  Kind = "duplicate"    // the wording of an earlier candidate
 	NoOp       Kind = "no_op"        // only white space
+	Leak       Kind = "leak"         // names what only the sealed suite could have told
+	Proposed   Kind = "proposed"     // not planted: a proposer brought it
 )
 
 // Planted is one planted candidate with the verdicts that are right for it.
@@ -220,7 +222,7 @@ func firstOf(all []Planted, n int) []Planted {
 	if n <= 0 || n >= len(all) {
 		return all
 	}
-	order := []Kind{Large, Null, Harmful, OffSurface, LongNote, Duplicate, NoOp, OneCell, Collapse, Eager, Small}
+	order := []Kind{Large, Null, Harmful, OffSurface, LongNote, Duplicate, NoOp, OneCell, Collapse, Eager, Small, Leak}
 	var picked []int
 	for round := 0; len(picked) < n; round++ {
 		for _, kind := range order {

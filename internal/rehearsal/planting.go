@@ -176,7 +176,7 @@ func (p Planting) validate() error {
 // sign is what a kind does to the mean: 1 raises it, -1 lowers it.
 func sign(k Kind) (int, bool) {
 	n, ok := map[Kind]int{
-		Null: 0, Harmful: -1, Large: 1, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 0, LongNote: 0, Duplicate: 0, NoOp: 0,
+		Null: 0, Harmful: -1, Large: 1, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 0, LongNote: 0, Duplicate: 0, NoOp: 0, Leak: 0,
 	}[k]
 	return n, ok
 }
@@ -225,7 +225,7 @@ func (p Planting) fits(s Sown) error {
 
 // lint says whether a candidate must be refused before any session.
 func (s Sown) lint() bool {
-	return slices.Contains([]Kind{OffSurface, LongNote, Duplicate, NoOp}, s.Kind)
+	return slices.Contains([]Kind{OffSurface, LongNote, Duplicate, NoOp, Leak}, s.Kind)
 }
 
 // matches says whether a candidate names a cell.

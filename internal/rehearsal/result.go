@@ -30,25 +30,27 @@ type Result struct {
 	// TrueGain is how much the champion's true mean pass rate is above the
 	// start's, and Collapsed the cells whose true rate fell by more than .40: the
 	// simulation knows both.
-	TrueGain       float64        `json:"true_gain"`
-	Collapsed      []string       `json:"collapsed"`
-	Kept           []string       `json:"kept"`
-	Sessions       int            `json:"sessions"`
-	Valid          int            `json:"valid"`
-	ExpectNote     int            `json:"expect_note"` // valid sessions whose project should get the note
-	VerifiedNotes  int            `json:"verified_notes"`
-	Exposed        int            `json:"exposed"`
-	Isolated       int            `json:"isolated"` // sessions within walls
-	Invalid        map[string]int `json:"invalid"`
-	Candidates     []Compared     `json:"candidates"`
-	Faults         []ShownFault   `json:"faults"` // those whose session was run
-	Mismatches     int            `json:"mismatches"`
-	Orphans        int            `json:"orphans"`
-	UserUntouched  bool           `json:"user_repo_untouched"`
-	WallSeconds    float64        `json:"wall_s"`
-	ResidentMB     float64        `json:"resident_mb"` // loopd's own, at most
-	SessionSeconds float64        `json:"session_s"`   // mean wall time of a session
-	HaltedBy       string         `json:"halted_by,omitempty"`
+	TrueGain      float64        `json:"true_gain"`
+	Collapsed     []string       `json:"collapsed"`
+	Kept          []string       `json:"kept"`
+	Sessions      int            `json:"sessions"`
+	Valid         int            `json:"valid"`
+	ExpectNote    int            `json:"expect_note"` // valid sessions whose project should get the note
+	VerifiedNotes int            `json:"verified_notes"`
+	Exposed       int            `json:"exposed"`
+	Isolated      int            `json:"isolated"` // sessions within walls
+	Invalid       map[string]int `json:"invalid"`
+	Candidates    []Compared     `json:"candidates"`
+	Faults        []ShownFault   `json:"faults"` // those whose session was run
+	// Proposals is what a proposer brought, nil where nobody proposes.
+	Proposals      *Proposals `json:"proposals,omitempty"`
+	Mismatches     int        `json:"mismatches"`
+	Orphans        int        `json:"orphans"`
+	UserUntouched  bool       `json:"user_repo_untouched"`
+	WallSeconds    float64    `json:"wall_s"`
+	ResidentMB     float64    `json:"resident_mb"` // loopd's own, at most
+	SessionSeconds float64    `json:"session_s"`   // mean wall time of a session
+	HaltedBy       string     `json:"halted_by,omitempty"`
 	// Drift lists the sealed paths that changed, with both digests, and
 	// VerdictsAfterDrift how many verdicts were reached after that: 0.
 	Drift              []frozen.Delta `json:"drift,omitempty"`
@@ -83,6 +85,9 @@ func (r *run) result(wall time.Duration) (Result, error) {
 	r.countTrials(s, &out)
 	out.compare(s, r.plan)
 	out.compareFaults(s, r.plan)
+	if err := r.countProposals(s, &out); err != nil {
+		return out, err
+	}
 	if s.Ended != nil {
 		out.Outcome, out.GateE = s.Ended.Outcome, s.Ended.EValue
 	}
@@ -123,7 +128,7 @@ func (r *run) truth(s *loop.State, out *Result) error {
 		}
 	}
 	out.TrueGain = round(out.TrueGain, 4)
-	if out.Outcome == loop.Promoted && (out.TrueGain <= 0 || len(out.Collapsed) > 0) {
+	if out.Outcome == loop.Promoted && (r.Null || out.TrueGain <= 0 || len(out.Collapsed) > 0) {
 		out.Mismatches++
 	}
 	return nil
@@ -137,17 +142,20 @@ func joined(texts report.Texts) string {
 // is a mismatch once the campaign has ended.
 func (out *Result) compare(s *loop.State, plan Plan) {
 	for _, p := range plan.Candidates {
-		c := Compared{ID: p.ID, Planted: p.Kind, Expected: p.Expected}
-		d := s.Find(p.ID).Decided
-		if d != nil {
-			c.Verdict, c.Reason, c.Sessions, c.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
-			c.Right = p.Right(d)
-		}
-		if !c.Right && (d != nil || s.Ended != nil) {
-			out.Mismatches++
-		}
-		out.Candidates = append(out.Candidates, c)
+		out.add(p, s.Find(p.ID).Decided, s.Ended != nil)
 	}
+}
+
+func (out *Result) add(p Planted, d *loop.Decided, ended bool) {
+	c := Compared{ID: p.ID, Planted: p.Kind, Expected: p.Expected}
+	if d != nil {
+		c.Verdict, c.Reason, c.Sessions, c.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue
+		c.Right = p.Right(d)
+	}
+	if !c.Right && (d != nil || ended) {
+		out.Mismatches++
+	}
+	out.Candidates = append(out.Candidates, c)
 }
 
 func (r *run) countTrials(s *loop.State, out *Result) {
@@ -200,4 +208,14 @@ func residentMB() float64 {
 		}
 	}
 	return 0
+}
+
+func verdicts(s *loop.State) int {
+	n := 0
+	for _, p := range s.Progress {
+		if p.Decided != nil {
+			n++
+		}
+	}
+	return n
 }

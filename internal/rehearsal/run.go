@@ -60,6 +60,11 @@ type Setup struct {
 	Profile    loop.Profile `json:"profile"`
 	// Suite is the bundled suite that is rehearsed; empty for the default one.
 	Suite string `json:"suite,omitempty"`
+	// Proposer fills the queue when it is empty; nobody where it is empty.
+	Proposer ProposerKind `json:"proposer,omitempty"`
+	// Null: no candidate is planted and no wording has an effect, so that nothing
+	// may be promoted whatever is proposed.
+	Null bool `json:"null,omitempty"`
 	// Scenarios are the scenarios to run; all when there are none.
 	Scenarios []string `json:"scenarios,omitempty"`
 	// UserBefore is the digest of the user's repository before anything ran.
@@ -82,17 +87,6 @@ type Options struct {
 	Ready func()
 
 	plugin string // its name
-}
-
-// DefaultSessions is the budget in which a profile comes to the end of the queue.
-func DefaultSessions(p loop.Profile) int {
-	switch p {
-	case loop.Scout:
-		return 700
-	case loop.Strict, loop.Certified:
-		return 1500
-	}
-	return 1200
 }
 
 func home(dir string) campaign.Home { return campaign.Home{Dir: filepath.Join(dir, "state")} }
@@ -211,6 +205,7 @@ type run struct {
 	sealed   campaign.Sealed
 	plan     Plan
 	rig      *rig
+	script   script
 	verdicts int // at the moment of the planted drift
 	drifted  bool
 	night    *night // nil where the campaign runs in one go
@@ -233,18 +228,27 @@ func (r *run) campaignOver(ctx context.Context) error {
 	if r.plan, err = NewPlan(sown, grid.Objective, grid.Guards, r.Candidates, r.Profile, r.Fault); err != nil {
 		return err
 	}
+	if r.Null {
+		r.plan = r.plan.null()
+	}
+	if r.script, err = r.readScript(sown); err != nil {
+		return err
+	}
 	if s := r.campaign.Current(); r.Resume && s != nil && s.Ended != nil {
 		return nil // it came to its end before
 	}
 	set := loop.DefaultSettings(r.Sessions).Under(r.Profile)
-	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)
+	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)+r.Proposer.most()
+	if r.Proposer == AgentProposer {
+		grid.Practice = campaign.PracticeCells(r.sealed.Suite, nil, r.wanted)
+	}
 	if err := r.campaign.Begin(ctx, set, grid); err != nil {
 		return err
 	}
 	if err := r.queue(ctx); err != nil {
 		return err
 	}
-	model, err := simmodel.Start(ctx, r.plan.Wording)
+	model, err := simmodel.Start(ctx, r.plan.Wording, r.script.answer)
 	if err != nil {
 		return err
 	}
@@ -288,19 +292,20 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 		faults: r.plan.faults, night: r.night,
 	}
 	r.driftModel(r.campaign.Current())
-	executor, err := trial.New(ctx, trial.Options{
+	o := trial.Options{
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
 		Store: r.campaign.Home.Trials(), Judge: r.judge(), Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
 		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: r.now,
 		Rig: r.rig,
-	})
+	}
+	executor, err := trial.New(ctx, o)
 	if err != nil {
 		return err
 	}
 	if r.Ready != nil {
 		r.Ready()
 	}
-	l := loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe}
+	l := loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe, Proposing: r.proposing(o)}
 	if r.night != nil {
 		return r.night.shift(ctx, r, l, gate)
 	}
@@ -346,18 +351,11 @@ const modelDrift = .7
 // driftModel changes the model once the candidate in the middle of the queue is
 // reached. It depends on the state alone, so a resumed rehearsal sees the same.
 func (r *run) driftModel(s *loop.State) {
+	if r.Fault != ModelDrift || len(r.plan.Candidates) == 0 {
+		return
+	}
 	middle := s.Find(r.plan.Candidates[len(r.plan.Candidates)/2].ID)
-	if r.Fault == ModelDrift && middle != nil && middle.Commit != "" {
+	if middle != nil && middle.Commit != "" {
 		r.rig.drifted.Store(true)
 	}
-}
-
-func verdicts(s *loop.State) int {
-	n := 0
-	for _, p := range s.Progress {
-		if p.Decided != nil {
-			n++
-		}
-	}
-	return n
 }

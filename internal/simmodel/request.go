@@ -55,6 +55,19 @@ func (r request) turn() int {
 	return n
 }
 
+// prompt is the last text that is the user's own.
+func (r request) prompt() string {
+	last := ""
+	for _, m := range r.Messages {
+		for _, t := range m.Content {
+			if m.Role == "user" && !strings.HasPrefix(strings.TrimSpace(t), "<system-reminder>") {
+				last = t
+			}
+		}
+	}
+	return last
+}
+
 // wording is every text that is not the user's and was sent before the first
 // answer: system blocks, role "system" messages (5.x models) and reminders in
 // the first user message (4.x models).

@@ -18,13 +18,19 @@ const maxBody = 64 << 20
 // Model answers the Messages API for the registered sessions.
 type Model struct {
 	wording Wording
+	beside  []Beside
 	book    book
 }
 
+// Beside answers a request whose credential belongs to no session, such as a
+// proposer's, by its system prompt and the user's last text; false to refuse it.
+type Beside func(system, prompt string) (answer string, ok bool)
+
 var _ http.Handler = (*Model)(nil)
 
-// New returns a model that answers to wording as w says.
-func New(w Wording) *Model { return &Model{wording: w} }
+// New returns a model that answers to wording as w says. Requests of no session
+// are answered by the first beside that does, else with a 401.
+func New(w Wording, beside ...Beside) *Model { return &Model{wording: w, beside: beside} }
 
 // Register binds a session to the credential its requests will carry, and
 // starts its count of requests anew.
@@ -61,6 +67,10 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (m *Model) answer(w http.ResponseWriter, r *http.Request, req request) {
 	key := credential(r.Header)
 	s, n, ok := m.book.request(key)
+	if text, answered := m.aside(req); !ok && answered {
+		m.say(w, r, newReply(key, req.Model, req.turn(), turn{text: text}), req.Stream)
+		return
+	}
 	if !ok {
 		writeError(w, fault{status: http.StatusUnauthorized, kind: "authentication_error", message: "invalid x-api-key"})
 		return
@@ -102,6 +112,25 @@ func (m *Model) answer(w http.ResponseWriter, r *http.Request, req request) {
 		return
 	}
 	rep.stream(r.Context(), w, f.shape)
+}
+
+// aside is the answer to a request of no session.
+func (m *Model) aside(req request) (string, bool) {
+	for _, b := range m.beside {
+		if text, ok := b(strings.Join(req.System, "\n"), req.prompt()); ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// say sends a whole reply in the form that was asked for.
+func (m *Model) say(w http.ResponseWriter, r *http.Request, rep reply, stream bool) {
+	if stream {
+		rep.stream(r.Context(), w, "")
+		return
+	}
+	writeJSON(w, http.StatusOK, rep.message(true))
 }
 
 // credential returns the key of a request, from either header.
@@ -149,16 +178,16 @@ type Server struct {
 	err    error
 }
 
-// Start serves a model on a free port of 127.0.0.1 until Close or until ctx
-// ends.
-func Start(ctx context.Context, w Wording) (*Server, error) {
+// Start serves a model, as New makes it, on a free port of 127.0.0.1 until Close
+// or until ctx ends.
+func Start(ctx context.Context, w Wording, beside ...Beside) (*Server, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start simulated model: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &Server{Model: New(w), url: "http://" + l.Addr().String(), cancel: cancel}
+	s := &Server{Model: New(w, beside...), url: "http://" + l.Addr().String(), cancel: cancel}
 	// Requests inherit ctx, so that a held answer ends with the server.
 	s.http = &http.Server{Handler: s.Model, BaseContext: func(net.Listener) context.Context { return ctx }}
 	s.wait.Go(func() { s.err = s.http.Serve(l) })

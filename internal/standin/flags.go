@@ -15,6 +15,8 @@ type options struct {
 	maxTurns   int     // 0 = no limit
 	maxBudget  float64 // 0 = no limit
 	disallowed []string
+	systemFile string
+	oneLine    bool // --output-format json: see oneShot
 }
 
 // resolveModel makes of a short model name what the pinned CLI makes of it.
@@ -56,10 +58,11 @@ func parseFlags(args []string) (options, error) {
 
 func flagTakesValue(name string) (takes, known bool) {
 	switch name {
-	case "-p", "--print", "--verbose", "--dangerously-skip-permissions", "--strict-mcp-config", "--version", "-v":
+	case "-p", "--print", "--verbose", "--dangerously-skip-permissions", "--strict-mcp-config", "--version", "-v",
+		"--disable-slash-commands", "--no-session-persistence":
 		return false, true
 	case "--output-format", "--model", "--setting-sources", "--plugin-dir", "--max-turns", "--max-budget-usd",
-		"--disallowedTools":
+		"--disallowedTools", "--tools", "--system-prompt-file":
 		return true, true
 	default:
 		return false, false
@@ -78,6 +81,10 @@ func (o *options) set(name, value string) (err error) {
 		o.maxTurns, err = strconv.Atoi(value)
 	case "--max-budget-usd":
 		o.maxBudget, err = strconv.ParseFloat(value, 64)
+	case "--system-prompt-file":
+		o.systemFile = value
+	case "--output-format":
+		o.oneLine = value == "json"
 	case "--disallowedTools":
 		o.disallowed = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	}
@@ -97,8 +104,10 @@ func (o options) check(seen map[string]string) error {
 	switch {
 	case !short && !long:
 		return errors.New("the stand-in has no interactive mode: use --print")
+	case o.oneLine:
+		return o.checkOneShot(seen)
 	case seen["--output-format"] != "stream-json":
-		return errors.New("the stand-in prints --output-format stream-json only")
+		return errors.New("the stand-in prints --output-format stream-json, and json without tools, only")
 	case !verbose:
 		return errors.New("when using --print, --output-format=stream-json requires --verbose")
 	case o.model == "":

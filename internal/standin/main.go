@@ -61,6 +61,9 @@ func Main(ctx context.Context, args, environ []string, dir string, stdin io.Read
 	}
 	defer s.client.http.CloseIdleConnections()
 	s.out = printer{w: stdout}
+	if o.oneLine {
+		return s.oneShot(ctx, stderr)
+	}
 	return s.run(ctx)
 }
 

@@ -14,15 +14,20 @@ const maxOutput = 32_000
 // request is the body of the next request, in the real CLI's shape.
 func (s *session) request() object {
 	user, _ := json.Marshal(object{"device_id": strings.Repeat("0", 64), "account_uuid": "", "session_id": s.id})
+	system := []object{
+		textBlock("x-anthropic-billing-header: cc_version=" + CLIVersion + "; cc_entrypoint=sdk-cli;"),
+		textBlock("You are a coding agent that runs without a person at the keyboard."),
+		textBlock("Work on the user's request in the working directory with the tools you are given, " +
+			"and end with a message that says what you did and found."),
+	}
+	tools := s.toolSchemas()
+	if s.opt.oneLine {
+		system, tools = append(system[:1], textBlock(s.system)), []object{}
+	}
 	return object{
 		"model": s.opt.model, "max_tokens": maxOutput, "stream": true, "messages": s.conversation,
-		"system": []object{
-			textBlock("x-anthropic-billing-header: cc_version=" + CLIVersion + "; cc_entrypoint=sdk-cli;"),
-			textBlock("You are a coding agent that runs without a person at the keyboard."),
-			textBlock("Work on the user's request in the working directory with the tools you are given, " +
-				"and end with a message that says what you did and found."),
-		},
-		"tools":    s.toolSchemas(),
+		"system":   system,
+		"tools":    tools,
 		"metadata": object{"user_id": string(user)},
 		"thinking": object{"type": "adaptive"},
 	}

@@ -22,6 +22,7 @@ type session struct {
 	shellDir string               // where the next shell command starts
 	fault    Fault
 
+	system       string // prompt of a session without tools
 	conversation []message
 	userLines    int // user lines printed: a turn of the CLI's count each
 	spent        spending

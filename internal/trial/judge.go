@@ -1,13 +1,10 @@
 package trial
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +14,6 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/unprompted"
-	"loopd/internal/agent"
 	"loopd/internal/gateway"
 	"loopd/internal/governor"
 	"loopd/internal/sandbox"
@@ -149,7 +145,7 @@ func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, e
 	defer tap.Close()
 	defer func() { err = limited(ctx, tap.Report(), j.executor.o.Now(), err) }()
 	out := &answerWriter{}
-	exit, err := j.run(ctx, box, tap, out, rubric.file, JudgePrompt("", q))
+	exit, err := j.executor.once(ctx, box, tap, out, oneShot{j.limit, judgeArgs(o.Suite.Launch.Judge.Model, rubric.file), JudgePrompt("", q)})
 	r.Rubric, r.Text = rubric.digest, out.text()
 	switch {
 	case ctx.Err() != nil:
@@ -188,52 +184,13 @@ func limited(ctx context.Context, seen gateway.Report, now time.Time, err error)
 	return &LimitedError{until, err}
 }
 
-// run starts the CLI in the box's empty directory, which stands for the
-// project, and waits for its end.
-func (j *CLIJudge) run(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, out *answerWriter, rubric, prompt string) (agent.Exit, error) {
-	o := j.executor.o
-	env, err := agent.Environ(o.Suite.Launch, j.executor.values(box, tap))
-	if err != nil {
-		return agent.Exit{}, err
-	}
-	room := &sandbox.Box{Root: box.Root, Work: box.Plugin, Plugin: box.Plugin, Home: box.Home, Config: box.Config, Tmp: box.Tmp}
-	l := agent.Launch{
-		Path: o.Agent.Path, Argv0: "claude", Args: judgeArgs(o.Suite.Launch.Judge.Model, rubric), Env: env, Dir: room.Work,
-		Stdin: []byte(prompt), Stdout: out, Stderr: &answerWriter{}, Clocks: harness.Clocks{Total: j.limit, Grace: 10 * time.Second},
-		Activity: tap.LastActivity, UID: o.UID, GID: o.GID, Marker: box.Root,
-	}
-	if o.Walls.Rung() == sandbox.RungNone {
-		return agent.Run(ctx, l)
-	}
-	walled, release, err := j.executor.walled(l, room, tap)
-	if err != nil {
-		return agent.Exit{}, err
-	}
-	exit, err := agent.Run(ctx, walled)
-	return exit, errors.Join(err, release())
-}
-
 // laidRubric is the rubric where the judge reads it, and the sha256 of what was
 // written there.
 type laidRubric struct{ file, digest string }
 
-// layRubric writes the rubric where only the judge's user can read it. As an
-// argument every user of the machine would see it. The file must be a new one:
-// where there are no walls, a session of that user could have put a link there.
+// layRubric writes the rubric where only the judge's user can read it.
 func (o Options) layRubric(box *sandbox.Box) (laidRubric, error) {
-	name, sum := filepath.Join(box.Tmp, "system.txt"), sha256.New()
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return laidRubric{}, fmt.Errorf("lay rubric: %w", err)
-	}
-	_, err = io.WriteString(io.MultiWriter(f, sum), o.Suite.Rubric)
-	if err == nil && os.Geteuid() == 0 && o.UID != 0 {
-		err = f.Chown(o.UID, o.GID)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return laidRubric{}, fmt.Errorf("lay rubric: %w", err)
-	}
-	return laidRubric{name, hex.EncodeToString(sum.Sum(nil))}, nil
+	return o.laySystem(box, o.Suite.Rubric)
 }
 
 // judgeArgs are the arguments of a judge, without the program's name: nothing
@@ -246,23 +203,13 @@ func judgeArgs(model, rubric string) []string {
 	}
 }
 
-// readAnswer reads the one line the CLI prints. What it says of an error is
-// prose of the API and stays out of ours.
+// readAnswer reads the one line the CLI prints for a judge.
 func readAnswer(line string) (bool, error) {
-	var r struct {
-		Type    string `json:"type"`
-		Subtype string `json:"subtype"`
-		IsError *bool  `json:"is_error"`
-		Status  int    `json:"api_error_status"`
-		Result  string `json:"result"`
+	r, err := readSaid(line)
+	if err != nil {
+		return false, fmt.Errorf("ask judge: %w", err)
 	}
-	if err := json.Unmarshal([]byte(line), &r); err != nil || r.Type != "result" || r.IsError == nil {
-		return false, fmt.Errorf("ask judge: its output is not one result line (%d bytes)", len(line))
-	}
-	if *r.IsError || r.Subtype != "success" {
-		return false, fmt.Errorf("ask judge: the session ended with an error (%s, status %d)", r.Subtype, r.Status)
-	}
-	return yesOrNo(r.Result)
+	return yesOrNo(r.Text)
 }
 
 func yesOrNo(text string) (bool, error) {
@@ -276,8 +223,9 @@ func yesOrNo(text string) (bool, error) {
 }
 
 // answerWriter keeps an answer and takes no more than one can be long, so that
-// a judge which never stops talking is cut off.
+// whoever never stops talking is cut off.
 type answerWriter struct {
+	most int // bytes; maxAnswer when 0
 	data []byte
 	full bool
 }
@@ -288,7 +236,7 @@ func (w *answerWriter) text() string { return string(w.data) }
 
 // Write keeps the bytes, or refuses them.
 func (w *answerWriter) Write(p []byte) (int, error) {
-	if w.full = w.full || len(w.data)+len(p) > maxAnswer; w.full {
+	if w.full = w.full || len(w.data)+len(p) > cmp.Or(w.most, maxAnswer); w.full {
 		return 0, errTalkative
 	}
 	w.data = append(w.data, p...)

@@ -1,0 +1,263 @@
+package campaign
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"loopd/candidates"
+	"loopd/harness"
+)
+
+// leaks finds in a text what only the sealed suite could have told: a run of
+// words of a task or of what judges it, a path or a constant of an expectation,
+// the number of a record that must be cited, the title of a record, the id of a
+// scenario, or a GUID, which is what a canary looks like. What the plugin's own
+// files say as well is no leak. It gives away no more than where in the text.
+type leaks struct {
+	// prose and judging are texts whose runs of words count, all those whose names
+	// and numbers count too.
+	prose, judging, all []harness.HeldOut
+	runs, judgingRuns   *harness.Runs
+	names               map[int]*harness.Runs // of all, by how many words a name has
+	titles              []title
+	marks               []*regexp.Regexp // ids
+	own                 []harness.HeldOut
+	ownRaw              string // in lower case, with the paths
+}
+
+// newLeaks reads a suite. own are the plugin's files, without a suite that lies
+// among them.
+func newLeaks(suite harness.Suite, own harness.Tree) *leaks {
+	l := &leaks{names: make(map[int]*harness.Runs), marks: []*regexp.Regexp{guid}}
+	l.addJudging(suite.Rubric)
+	for _, g := range suite.Gold {
+		l.addJudging(g.Message)
+	}
+	for _, sc := range suite.Scenarios {
+		if sc.Role != harness.Practice { // may be shown to a proposer
+			l.addScenario(suite, sc)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(suite.Fixtures)) {
+		l.addRecords(suite.Checker.Records, suite.Fixtures[name])
+		l.addID(name)
+	}
+	l.all = slices.Concat(l.all, l.prose, l.judging)
+	l.runs, l.judgingRuns = harness.NewRuns(l.prose, EchoWords), harness.NewRuns(l.judging, judgingWords)
+	var raw strings.Builder
+	for _, name := range own.Paths() {
+		l.own = append(l.own, harness.NewHeldOut(string(own[name].Data)))
+		raw.WriteString(name + "\n" + string(own[name].Data) + "\n")
+	}
+	l.ownRaw = strings.ToLower(raw.String())
+	return l
+}
+
+// guid is how canaries are written.
+var guid = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+
+func (l *leaks) addProse(texts ...string) {
+	for _, t := range texts {
+		l.prose = append(l.prose, harness.NewHeldOut(t))
+	}
+}
+
+// judgingWords is how long a run of what judges must be. Its words are those of
+// the plugin's own subject, and shorter runs of them are anyone's.
+const judgingWords = 10
+
+func (l *leaks) addJudging(texts ...string) {
+	for _, t := range texts {
+		l.judging = append(l.judging, harness.NewHeldOut(t))
+	}
+}
+
+func (l *leaks) addNames(texts ...string) {
+	for _, t := range texts {
+		l.all = append(l.all, harness.NewHeldOut(t))
+	}
+}
+
+func (l *leaks) addScenario(suite harness.Suite, sc harness.Scenario) {
+	l.prose = append(l.prose, sc.Task)
+	l.addJudging(sc.Judge)
+	l.addID(sc.ID)
+	for _, a := range slices.Concat(sc.Expect.A, sc.Expect.B) {
+		l.addNames(a.Touches, plainPattern(strings.Join(append(slices.Clone(a.Says), a.NeverSays...), " \n ")))
+		if a.Created != nil {
+			l.addNames(a.Created.Path)
+		}
+		if a.Changed != nil {
+			l.addNames(a.Changed.Path, plainPattern(a.Changed.Adds), plainPattern(a.Changed.Removes))
+		}
+		if a.Cites != nil {
+			l.addRecordIDs(suite.Checker.Citation, append([]string{a.Cites.ID}, a.Cites.NotLive...))
+		}
+	}
+	for _, d := range sc.Forbidden {
+		l.addNames(d.Path, plainPattern(d.Adds), plainPattern(d.Removes))
+	}
+	for _, s := range slices.Concat(sc.Oracle, sc.Nop) {
+		l.addJudging(s.Text)
+		l.addNames(s.Bash, s.Read)
+		if s.Write != nil {
+			l.addNames(s.Write.Path, s.Write.Content)
+		}
+		if s.Edit != nil {
+			l.addNames(s.Edit.Path, s.Edit.New)
+		}
+	}
+}
+
+// addID adds the id of a scenario or fixture. One that is a plain word could be
+// anyone's and is left out.
+func (l *leaks) addID(id string) {
+	if strings.ContainsAny(id, "0123456789-_") {
+		l.marks = append(l.marks, regexp.MustCompile(`\b`+regexp.QuoteMeta(id)+`\b`))
+	}
+}
+
+// addRecordIDs adds numbers of records as people write them.
+func (l *leaks) addRecordIDs(c harness.Citation, ids []string) {
+	words := append([]string{c.Prefix}, c.Nouns...)
+	for i, w := range words {
+		words[i] = regexp.QuoteMeta(w) + "s?"
+	}
+	for _, id := range ids {
+		bare := strings.TrimLeft(id, "0")
+		if bare == "" || strings.Trim(bare, "0123456789") != "" {
+			l.addID(id)
+			continue
+		}
+		mark := fmt.Sprintf(`(?i)\b(?:%s)[^0-9A-Za-z]{0,3}0{0,%d}%s\b`, strings.Join(words, "|"), len(id), bare)
+		if len(id) > 2 {
+			mark += `|\b` + id + `\b`
+		}
+		l.marks = append(l.marks, regexp.MustCompile(mark))
+	}
+}
+
+// addRecords adds the records of a fixture, which hold the answers.
+func (l *leaks) addRecords(r harness.Records, files harness.Tree) {
+	for _, name := range files.Paths() {
+		if ok, err := path.Match(r.File, path.Base(name)); r.Dir == "" || path.Dir(name) != r.Dir || !ok || err != nil {
+			continue
+		}
+		slug := strings.TrimLeft(strings.TrimSuffix(path.Base(name), path.Ext(name)), "0123456789-_. ")
+		l.addProse(string(files[name].Data), slug)
+		l.addNames(name)
+		if n := len(words.FindAllString(slug, -1)); n >= shortTitle && n < EchoWords {
+			l.titles = append(l.titles, title{harness.NewHeldOut(slug), n})
+		}
+	}
+}
+
+// shortTitle is how many words the title of a record has at least to be known by
+// all of them.
+const shortTitle = 3
+
+// title is the title of a record in fewer words than a run has.
+type title struct {
+	text harness.HeldOut
+	n    int
+}
+
+var (
+	words = regexp.MustCompile(`[\pL\pN]+`)
+	// nameLike finds what could be a path, a constant or a method: no prose.
+	nameLike = regexp.MustCompile(`[\pL\pN_](?:[\pL\pN_./:#*-]*[\pL\pN_])?`)
+)
+
+// telling says whether a word is more than a word: a path, a name of code or a
+// number of three digits and more.
+func telling(name string) bool {
+	letters, digits := strings.ContainsFunc(name, unicode.IsLetter), strings.ContainsFunc(name, unicode.IsDigit)
+	rest := []rune(name)[1:]
+	humps := strings.ContainsFunc(string(rest), unicode.IsUpper) && strings.ContainsFunc(name, unicode.IsLower)
+	switch {
+	case len(name) < 3:
+		return false
+	case digits && (letters || !strings.ContainsAny(name, ".:-/")):
+		return true
+	}
+	return letters && (strings.ContainsAny(name, "_/#.") || strings.Contains(name, "::") || humps)
+}
+
+// sealed says whether a name stands in a text of the suite.
+func (l *leaks) sealed(name string) bool {
+	n := len(words.FindAllString(name, -1))
+	if n == 0 {
+		return false
+	}
+	if l.names[n] == nil {
+		l.names[n] = harness.NewRuns(l.all, n)
+	}
+	return l.names[n].In(name)
+}
+
+// ours says whether the plugin's own files say the same.
+func (l *leaks) ours(text string) bool {
+	if strings.Contains(l.ownRaw, strings.ToLower(text)) {
+		return true
+	}
+	n := len(words.FindAllString(text, -1))
+	return n > 1 && slices.ContainsFunc(l.own, func(h harness.HeldOut) bool { return len(h.Overlap(text, n)) > 0 })
+}
+
+// patternSigns are what a regular expression has beside the words it looks for.
+var patternSigns = regexp.MustCompile(`\\[a-zA-Z]|\(\?[a-zA-Z:]*|\[[^\]]*\]`)
+
+// plainPattern leaves the words of a pattern.
+func plainPattern(p string) string {
+	return strings.ReplaceAll(patternSigns.ReplaceAllString(p, " "), `\`, "")
+}
+
+// find lists where a text holds something of the suite.
+func (l *leaks) find(text string) []candidates.Span {
+	var out []candidates.Span
+	add := func(start, end int) {
+		if !l.ours(text[start:end]) {
+			out = append(out, candidates.Span{Start: start, End: end})
+		}
+	}
+	repeated := func(runs *harness.Runs, texts []harness.HeldOut, n int) {
+		if !runs.In(text) {
+			return
+		}
+		for _, h := range texts {
+			for _, s := range h.Overlap(text, n) {
+				add(s.Start, s.End)
+			}
+		}
+	}
+	repeated(l.runs, l.prose, EchoWords)
+	repeated(l.judgingRuns, l.judging, judgingWords)
+	for _, t := range l.titles {
+		for _, s := range t.text.Overlap(text, t.n) {
+			add(s.Start, s.End)
+		}
+	}
+	known := make(map[string]bool)
+	for _, at := range nameLike.FindAllStringIndex(text, -1) {
+		name := text[at[0]:at[1]]
+		sealed, asked := known[name]
+		if !asked {
+			sealed = telling(name) && l.sealed(name)
+			known[name] = sealed
+		}
+		if sealed {
+			add(at[0], at[1])
+		}
+	}
+	for _, m := range l.marks {
+		for _, at := range m.FindAllStringIndex(text, -1) {
+			add(at[0], at[1])
+		}
+	}
+	return out
+}
