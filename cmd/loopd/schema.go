@@ -14,8 +14,9 @@ const schemaHelp = `  loopd schema scenario
 Prints the JSON Schema of a file of a suite: scenario for the front matter of
 scenarios/ID.md, checker for checker.yaml, launch for launch.yaml, gold for
 gold.yaml. Of files that loopd eval reads: trace for cases of diagnosis traces,
-repostate for the spec of a repository task. An editor that is given it completes
-keys and says what each is for. loopd checks the files against the same text.`
+repostate for the spec of a repository task. An editor that is given it
+completes keys and says what each is for. loopd checks the files against the
+same text.`
 
 // schemaNames lists the kinds for a message.
 func schemaNames() string {
