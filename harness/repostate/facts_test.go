@@ -22,6 +22,9 @@ func TestFactsAreWholeWords(t *testing.T) {
 		{"jon", "Jon.", true}, {"jon", "jonas", false}, {"jon", "@jon", true}, {"café", "the CAFE\u0301 is open", true},
 		{"bug-fix", "bug\u2011fix", true}, {"\u6771\u4eac", "\u5927\u6771\u4eac\u90fd", true}, {"open", "re\u200bopen", false},
 		{"it's", "it\u2019s", true}, {"hidden", "<!-- hidden --> shown", false}, {"hidden", "shown <!-- hidden", false},
+		{"shown", "<!-- a --> shown <!-- b --> too", true}, {"**", "anything", false}, {"#42", "repo#42", true}, {"2%", "2%x", true},
+		{"a", "1.a", true}, {"a", " -a", true}, {"a", "a.1", true}, {"snake_case", "use snake_case here", true}, {"snake_case", "snake case", false},
+		{"__init__", "in __init__.py", true}, {"a_1", "a_1", true}, {"_x_", "an x", true},
 		{"x", "", false}, {"#1", "\xff#1\xff", true}, {"aa", "aaa aa", true}, {"\u00e9", "e\u0301t\u00e9 \u00e9", true},
 	} {
 		text, err := json.Marshal(map[string]any{"kind": "read", "facts": []any{map[string]any{"description": "d", "anyOf": []string{c.phrase}}}})

@@ -123,7 +123,7 @@ func words(key string) string {
 // singular is the noun for one entry of the list under a key.
 func singular(key string) string {
 	w := words(key)
-	for _, end := range []struct{ plural, one string }{{"branches", "branch"}, {"statuses", "status"}, {"ies", "y"}, {"s", ""}} {
+	for _, end := range []struct{ plural, one string }{{"branches", "branch"}, {"ies", "y"}, {"s", ""}} {
 		if rest, ok := strings.CutSuffix(w, end.plural); ok {
 			return rest + end.one
 		}
