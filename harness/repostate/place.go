@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // place is where in a state something is: the way to it in words, the key it is
@@ -144,7 +145,7 @@ func short(v any) string {
 
 // clip bounds what is repeated of a text and keeps it on its line.
 func clip(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if r := []rune(text); len(r) > 60 {
 		return string(r[:60]) + "…"
 	}

@@ -57,6 +57,28 @@ func TestWhatIsNotAsked(t *testing.T) {
 	}
 }
 
+// A result says what was looked for.
+func TestFindingsSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	r := edited(t, "inventory-drift", func(d doc) { d.at("finalAnswer", "The import has stopped, "+strings.Repeat("x", 200)) })
+	want := `1 of 3 keywords, want 2; not said: "skipped", "schema change"`
+	if got := r.Check(trace.Keywords).Findings; !slices.Equal(got, []string{want}) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if r := edited(t, "name-lookup", func(d doc) { d.at(ve+"gatekeeper_result", gone) }); r.Check(trace.Contradiction).Outcome != harness.NotRun {
+		t.Error("without a gatekeeper the contradiction is asked all the same")
+	}
+	if got := trace.Missing(trace.Case{ID: "a", Fixture: "x/first.json"}).Checks[0].Findings; !slices.Equal(got, []string{"no file first.json"}) {
+		t.Errorf("got %q, want the file's name", got)
+	}
+	if r := edited(t, "slow-checkout", func(d doc) { d.at(ve+"verdict", "\x1b[2JGREAT") }); r.Verdict != " [2JGREAT" {
+		t.Errorf("a verdict that moves the terminal: got %q", r.Verdict)
+	}
+	if r := edited(t, "slow-checkout", func(d doc) { d.at(ve+"verdict", strings.Repeat("v", 90)) }); len([]rune(r.Verdict)) != 81 {
+		t.Errorf("a long verdict: got %d characters, want it cut", len(r.Verdict))
+	}
+}
+
 // What would be looked at is not there: the check is not run, and no pass.
 func TestNothingToLookAtIsNoPass(t *testing.T) {
 	t.Parallel()
@@ -222,7 +244,7 @@ func TestDefaultContractIsInUse(t *testing.T) {
 func TestWrongTypesAreNamed(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		`{}`: "an object", `[]`: "a list", `"x"`: "text", `true`: "true or false", `false`: "true or false", `1e999`: "a number",
+		`{}`: "an object", `[]`: "a list", `"x"`: "text", `true`: "true or false", `false`: "true or false", `1e999`: "beyond what a number holds",
 	} {
 		r := trace.DefaultContract().Evaluate(trace.Case{ID: "a"}, "a.json", []byte(`{"durationMs": `+value+`}`))
 		if got := r.Check(trace.Readable).Findings; !slices.Equal(got, []string{"durationMs is " + want + ", want a number"}) {
