@@ -23,8 +23,8 @@ const captureHelp = `  loopd capture ~/work/project > after.json
 
 Reads the git repository that DIR is in into one JSON document for loopd eval
 repo: branches and tags with the subjects of their commits, and the files of the
-worktree, tracked or not, with mode and sha256. Nothing in the repository is run,
-no link is followed, git itself is not asked.
+worktree, tracked or not, with mode and sha256. Nothing in the repository is
+run, no link is followed, git itself is not asked.
 
 Files that nobody makes on purpose (.DS_Store, __pycache__, what editors leave)
 are listed apart, under residue, unless HEAD tracks them; loopd eval repo shows

@@ -19,17 +19,18 @@ const evalRepoHelp = `  loopd eval repo spec-close.json after.json
 
 SPEC says in JSON what a task must leave behind (kind mutation: the whole state,
 as loopd capture or a host's interface gives it) or report (kind read: facts);
-loopd schema repostate explains its keys. Of a directory, *.json are states for a
-mutation, *.txt and *.md reports for a read; spec-* is passed over.
+loopd schema repostate explains its keys. Of a directory, *.json are states for
+a mutation, *.txt and *.md reports for a read; spec-* is passed over.
 
 A state is compared in both directions: what is missing, and what is there that
 was not expected (collateral). Ids, times and other volatile keys are dropped,
 lists are compared whatever their order.
 
 A submission of the other kind is exit code 2 and no failure. A state that is no
-JSON is not_run, and the run goes on. Exit code 0 when all pass; 3 when one failed
-or was not run, or something regressed beside the baseline; 2 when SPEC cannot be
-read, a pattern that does not compile included; 1 when nothing was evaluated.`
+JSON is not_run, and the run goes on. Exit code 0 when all pass; 3 when one
+failed or was not run, or something regressed beside the baseline; 2 when SPEC
+cannot be read, a pattern that does not compile included; 1 when nothing was
+evaluated.`
 
 func newEvalRepo(e env) *cobra.Command {
 	var o evalOptions

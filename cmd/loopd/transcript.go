@@ -48,6 +48,7 @@ type readStream struct {
 	Retries      int                `json:"retries"`
 	ToolUses     []toolUse          `json:"tool_uses"`
 	Usage        harness.Usage      `json:"usage"`
+	Equivalent   float64            `json:"cost_equivalent_tokens"`
 	CostUSD      *float64           `json:"cost_usd"`
 	FinalText    string             `json:"final_text"`
 	Unknown      map[string]int     `json:"unknown"` // lines of types this version does not know
@@ -118,7 +119,7 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 func describeStream(file string, t *transcript.Transcript, j transcript.Judgement) readStream {
 	out := readStream{
 		File: file, Valid: j.Class == harness.Valid, Class: j.Class, Why: j.Why, NoteVerified: j.NoteVerified, Evidence: j.Evidence,
-		Lines: t.Lines, Noise: t.Noise, Retries: len(t.Retries), Usage: t.Usage(), CostUSD: t.CostUSD(), FinalText: t.FinalText(),
+		Lines: t.Lines, Noise: t.Noise, Retries: len(t.Retries), Usage: t.Usage(), Equivalent: t.Usage().Equivalent(), CostUSD: t.CostUSD(), FinalText: t.FinalText(),
 		Unknown: t.Unknown, ToolUses: []toolUse{},
 	}
 	if out.Evidence == nil {

@@ -26,7 +26,6 @@ const residue = "residue"
 // was asked for from damage.
 type comparison struct {
 	missing, collateral list
-	hasBefore           bool
 }
 
 // list counts findings and keeps the first.
@@ -53,7 +52,7 @@ func (l list) check(name, reason string) harness.Check {
 }
 
 func (s Spec) compare(out *harness.Evaluated, got any) {
-	c := comparison{hasBefore: s.before != nil}
+	var c comparison
 	want, state := s.expected.(map[string]any), got.(map[string]any)
 	var left []any
 	if _, expected := want[residue]; !expected {
@@ -114,8 +113,8 @@ func (c *comparison) objects(at place, want, got map[string]any, before any) {
 // wanted still is damage when it is not; what was there and is not wanted any
 // more is a change that was not made.
 func (c *comparison) differ(at place, want, got, before any) {
-	stays := c.hasBefore && before != nil && want != nil && canonical(before) == canonical(want)
-	remains := c.hasBefore && before != nil && got != nil && canonical(before) == canonical(got)
+	was := canonical(before) // null without a before, which nothing equals
+	stays, remains := was == canonical(want), was == canonical(got)
 	switch {
 	case want == nil && remains:
 		c.missing.add("unexpected %s%s, which was to go", at.noun(got), at.on())

@@ -43,7 +43,7 @@ func (s Spec) facts(out *harness.Evaluated, report string) {
 // sayAny returns the first of the phrases a folded text says, empty for none.
 func sayAny(text string, phrases []string) string {
 	for _, p := range phrases {
-		if says(text, harness.Fold(p)) {
+		if says(text, emphasis(harness.Fold(p))) {
 			return p
 		}
 	}
@@ -103,9 +103,6 @@ func lastRune(s string) rune {
 // isWord holds for what makes up words that are set apart by spaces. Scripts that
 // write without them have no such border.
 func isWord(r rune) bool {
-	if r == utf8.RuneError {
-		return false
-	}
 	return r == '_' || unicode.IsDigit(r) || unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 

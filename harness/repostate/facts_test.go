@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/harness/repostate"
 )
 
 // TestFactsAreWholeWords looks for one phrase in reports. req 134, 140
@@ -23,6 +22,9 @@ func TestFactsAreWholeWords(t *testing.T) {
 		{"jon", "Jon.", true}, {"jon", "jonas", false}, {"jon", "@jon", true}, {"café", "the CAFE\u0301 is open", true},
 		{"bug-fix", "bug\u2011fix", true}, {"\u6771\u4eac", "\u5927\u6771\u4eac\u90fd", true}, {"open", "re\u200bopen", false},
 		{"it's", "it\u2019s", true}, {"hidden", "<!-- hidden --> shown", false}, {"hidden", "shown <!-- hidden", false},
+		{"shown", "<!-- a --> shown <!-- b --> too", true}, {"**", "anything", false}, {"#42", "repo#42", true}, {"2%", "2%x", true},
+		{"a", "1.a", true}, {"a", " -a", true}, {"a", "a.1", true}, {"snake_case", "use snake_case here", true}, {"snake_case", "snake case", false},
+		{"__init__", "in __init__.py", true}, {"a_1", "a_1", true}, {"_x_", "an x", true},
 		{"x", "", false}, {"#1", "\xff#1\xff", true}, {"aa", "aaa aa", true}, {"\u00e9", "e\u0301t\u00e9 \u00e9", true},
 	} {
 		text, err := json.Marshal(map[string]any{"kind": "read", "facts": []any{map[string]any{"description": "d", "anyOf": []string{c.phrase}}}})
@@ -65,45 +67,4 @@ func TestFactRules(t *testing.T) {
 			t.Errorf("%q: got %s", report, r.Outcome)
 		}
 	}
-}
-
-// BenchmarkState compares a state of n issues with the expected one, both read
-// from their bytes; the time of ten times as many is ten times as long.
-func BenchmarkState(b *testing.B) {
-	for _, n := range []int{500, 5_000} {
-		state := bigState(n)
-		b.Run(map[bool]string{true: "5000", false: "500"}[n == 5_000], func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(state)))
-			for b.Loop() {
-				s, err := repostate.ParseSpec("spec-x.json", []byte(`{"kind": "mutation", "expected": `+state+`}`))
-				if err != nil {
-					b.Fatal(err)
-				}
-				if r, err := s.Evaluate("a.json", []byte(state)); err != nil || r.Outcome != harness.Pass {
-					b.Fatalf("got %s, %v", r.Outcome, err)
-				}
-			}
-		})
-	}
-}
-
-// bigState is a state of n issues with two labels and three comments each.
-func bigState(n int) string {
-	var issues []any
-	for i := range n {
-		comments := []any{}
-		for _, who := range []string{"mira", "jon", "mira"} {
-			comments = append(comments, map[string]any{"author": who, "body": "The table of the next day shows up after noon, again.", "id": i})
-		}
-		issues = append(issues, map[string]any{
-			"number": i + 1, "title": "Tide table is late", "body": "It shows up after noon, on most days of the week.", "state": "open",
-			"labels": []string{"defect", "urgent"}, "assignees": []string{"jon"}, "comments": comments, "createdAt": "2025-03-01T08:00:00Z",
-		})
-	}
-	text, err := json.Marshal(map[string]any{"issues": issues})
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
 }

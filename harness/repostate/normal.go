@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -93,7 +92,7 @@ func spell(n json.Number) json.Number {
 		return json.Number(text)
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsInf(f, 0) {
+	if err != nil {
 		return json.Number(text)
 	}
 	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))

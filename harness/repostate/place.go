@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // place is where in a state something is: the way to it in words, the key it is
@@ -123,7 +124,7 @@ func words(key string) string {
 // singular is the noun for one entry of the list under a key.
 func singular(key string) string {
 	w := words(key)
-	for _, end := range []struct{ plural, one string }{{"branches", "branch"}, {"statuses", "status"}, {"ies", "y"}, {"s", ""}} {
+	for _, end := range []struct{ plural, one string }{{"branches", "branch"}, {"ies", "y"}, {"s", ""}} {
 		if rest, ok := strings.CutSuffix(w, end.plural); ok {
 			return rest + end.one
 		}
@@ -144,7 +145,7 @@ func short(v any) string {
 
 // clip bounds what is repeated of a text and keeps it on its line.
 func clip(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if r := []rune(text); len(r) > 60 {
 		return string(r[:60]) + "…"
 	}

@@ -50,6 +50,13 @@ func TestComparison(t *testing.T) {
 	}{
 		"the same":                 {`{"a": 1}`, `{"a": 1}`, nil},
 		"another spelling":         {`{"a": 10}`, `{"a": 1.0e1}`, nil},
+		"without a point":          {`{"a": 1e1, "b": 1E1, "c": 1.0}`, `{"a": 10, "b": 10, "c": 1}`, nil},
+		"a file's mode":            {`{"files": [{"path": "x", "mode": "100644"}]}`, `{"files": [{"path": "x", "mode": "100755"}]}`, []string{`missing mode "100644" on file "x", which has "100755"`}},
+		"a review of another kind": {`{"reviews": [{"author": "a", "kind": "approved", "body": "x"}]}`, `{"reviews": [{"author": "a", "kind": "comment", "body": "x"}]}`, []string{`missing review by a "x"`, `unexpected review by a "x" (collateral)`}},
+		"like ones out of order":   {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 2}, {"author": "a", "n": 1}]}`, nil},
+		"one of two like ones":     {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 3}, {"author": "a", "n": 1}]}`, []string{"missing n 2 on comment by a, which has 3"}},
+		"entries of any name":      {`{"entries": [1], "milestone": {"subject": "x"}, "list": [{"subject": "x"}]}`, `{"milestone": {"subject": "x"}}`, []string{"missing entry 1", `missing list "x"`}},
+		"a long text":              {`{"a": "` + strings.Repeat("x", 70) + `"}`, `{}`, []string{`missing a "` + strings.Repeat("x", 60) + `…"`}},
 		"a number beyond floats":   {`{"a": 1e999}`, `{"a": 2e999}`, []string{"missing a 1e999, which has 2e999"}},
 		"text is no number":        {`{"a": "1"}`, `{"a": 1}`, []string{`missing a "1", which has 1`}},
 		"nor in a list":            {`{"a": ["1"]}`, `{"a": [1]}`, []string{`missing a "1"`, "unexpected a 1 (collateral)"}},
@@ -104,6 +111,21 @@ func TestBefore(t *testing.T) {
 	}
 }
 
+// What was there before and is something else now is neither the change nor
+// what stayed.
+func TestBeforeThatBecameAnother(t *testing.T) {
+	t.Parallel()
+	s := mustParse(t, `{"kind": "mutation", "before": {"m": "May", "n": "May"}, "expected": {"n": "June"}}`)
+	for text, want := range map[string]string{
+		`{"n": "June", "m": "July"}`: `unexpected m "July" (collateral)`, `{"n": "June", "m": "May"}`: `unexpected m "May", which was to go`,
+		`{"n": "July"}`: `missing n "June", which has "July"`, `{}`: `missing n "June"`,
+	} {
+		if got := findings(t, s, "a.json", text); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestDeclaredVolatileKeys(t *testing.T) {
 	t.Parallel()
 	s := mustParse(t, `{"kind": "mutation", "volatile": ["etag", "x_*"], "expected": {"id": 1}}`)
@@ -127,6 +149,14 @@ func TestKindMismatch(t *testing.T) {
 		{mutation, "b.json", `{"kind": "read", "facts": [{"description": "d"}]}`, "evaluate b.json: it is a spec; a spec of kind mutation wants the state of a repository as JSON"},
 		{read, "a.json", "x", "evaluate a.json: its name ends in .json; a spec of kind read wants a report as text"},
 		{read, "a.txt", ` {"issues": [], "labels": []}`, "evaluate a.txt: it is a state, with issues; a spec of kind read wants a report as text"},
+		{read, "a.txt", `{"pullRequests": []}`, "evaluate a.txt: it is a state, with pullRequests; a spec of kind read wants a report as text"},
+		{read, "a.txt", `{"branches": []}`, "evaluate a.txt: it is a state, with branches; a spec of kind read wants a report as text"},
+		{read, "a.txt", `{"labels": []}`, "evaluate a.txt: it is a state, with labels; a spec of kind read wants a report as text"},
+		{read, "a.txt", `{"files": []}`, "evaluate a.txt: it is a state, with files; a spec of kind read wants a report as text"},
+		{read, "a.txt", `{"answer": "x", "files": 3}`, ""},
+		{mutation, "a.json", `{"kind": "read"}`, ""},
+		{mutation, "a.json", `{"kind": "other", "expected": 1}`, ""},
+		{mutation, "a.json", `{"kind": "mutation", "expected": 1}`, "evaluate a.json: it is a spec; a spec of kind mutation wants the state of a repository as JSON"},
 		{read, "a.txt", `{"answer": "x"}`, ""},
 	} {
 		_, err := c.spec.Evaluate(c.name, []byte(c.text))
@@ -185,6 +215,7 @@ func TestParseSpecNamesTheDamage(t *testing.T) {
 		`{"kind": "read", "facts": [{"description": "d", "anyOf": [""]}]}`:                  "facts[0].anyOf[0]: empty",
 		`{"kind": "read", "facts": [{"description": "d", "pattern": "(x"}]}`:                "facts[0].pattern: does not compile",
 		`{"kind": "read", "facts": [{"description": "d", "anyOf": ["x"]}], "expected": {}}`: "expected: there, and the kind is read",
+		`{"kind": "read", "facts": [{"description": "d", "anyOf": ["x"]}], "before": {}}`:   "before: there, and the kind is read",
 		`{"kind": "mutation", "expected": []}`:                                              "expected: want a map",
 		`{"kind": "mutation", "expected": {}, "volatile": ["[a"]}`:                          `volatile: "[a" is no glob`,
 		`{"kind": "mutation", "expected": {}, "volatil": []}`:                               "volatil: unknown key",
@@ -193,6 +224,9 @@ func TestParseSpecNamesTheDamage(t *testing.T) {
 		if _, err := repostate.ParseSpec("spec-x.json", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", text, err, want)
 		}
+	}
+	if s := mustParse(t, `{"kind": "mutation", "id": "own", "expected": {"a": 1}}`); s.ID != "own" {
+		t.Errorf("got id %q, want the spec's own", s.ID)
 	}
 	for name, want := range map[string]string{"spec-close.json": "close", "dir/spec-a-b.json": "a-b", "plain.json": "plain"} {
 		s, err := repostate.ParseSpec(name, []byte(`{"kind": "mutation", "expected": {"a": 1}}`))

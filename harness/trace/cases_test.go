@@ -100,6 +100,19 @@ func TestParseCasesNamesTheDamage(t *testing.T) {
 	}
 }
 
+// What a file of cases leaves out is the default, all of it.
+func TestContractLeftOut(t *testing.T) {
+	t.Parallel()
+	c, err := trace.ParseCases([]byte(`{"cases": [{"id": "a", "question": "b",
+		"expectedRootCauseKeywords": [], "requiredEvidenceTools": [], "allowedVerdicts": ["PASS"]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(c.Contract, trace.DefaultContract()) {
+		t.Errorf("got %+v, want the default", c.Contract)
+	}
+}
+
 // The words of another system are the contract's to say.
 func TestContractOfAnotherSystem(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"loopd/harness"
 )
@@ -271,8 +272,14 @@ func quoted(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// clip bounds what is repeated of a text.
+// clip bounds what is repeated of a text, and leaves out what moves a terminal.
 func clip(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 	if r := []rune(text); len(r) > 80 {
 		return string(r[:80]) + "…"
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"loopd/harness"
 	"loopd/harness/trace"
@@ -312,4 +313,31 @@ func TestFailedToolIsNoted(t *testing.T) {
 			t.Errorf("%s: got %+v, want it noted: %v", text, c, noted)
 		}
 	}
+}
+
+// The order of tool calls and claim checks, and the case of an answer, decide
+// nothing.
+func TestOrderDecidesNothing(t *testing.T) {
+	t.Parallel()
+	cases, traces := fixed(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		k := rapid.SampledFrom(cases.Cases).Draw(rt, "case")
+		var d doc
+		if err := json.Unmarshal(traces[k.File()], &d); err != nil {
+			rt.Fatal(err)
+		}
+		if calls, ok := d["toolInvocations"].([]any); ok {
+			d["toolInvocations"] = rapid.Permutation(calls).Draw(rt, "calls")
+		}
+		if answer, ok := d["finalAnswer"].(string); ok && rapid.Bool().Draw(rt, "upper") {
+			d["finalAnswer"] = strings.ToUpper(answer)
+		}
+		data, err := json.Marshal(d)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if r := cases.Contract.Evaluate(k, k.File(), data); r.Outcome != harness.Pass {
+			rt.Fatalf("got %s, failed %q", r.Outcome, r.Failed)
+		}
+	})
 }

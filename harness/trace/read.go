@@ -91,7 +91,11 @@ func (t *trace) into(o object, keys []string, want string, value any) bool {
 		return false
 	}
 	if err := json.Unmarshal(raw, value); err != nil {
-		t.faults = append(t.faults, fmt.Sprintf("%s is %s, want %s", key, typeOf(raw), want))
+		is := typeOf(raw)
+		if is == want {
+			is = "beyond what a number holds"
+		}
+		t.faults = append(t.faults, fmt.Sprintf("%s is %s, want %s", key, is, want))
 		return false
 	}
 	return true
