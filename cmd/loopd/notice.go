@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"loopd/internal/daemon"
 	"loopd/loop"
 )
 
@@ -71,7 +70,7 @@ func (s *server) send(n notice) {
 	}
 	command := s.notices.command
 	s.notices.running.Go(func() {
-		if err := runWebhook(command, s.e, n); err != nil {
+		if err := runWebhook(command, s.e, n, webhookTime); err != nil {
 			s.log.Warn("webhook failed", "command", command, "error", err)
 		}
 	})
@@ -79,12 +78,12 @@ func (s *server) send(n notice) {
 
 // runWebhook runs the command in the shell, with the notice on its standard input
 // and in its environment. All it started ends with it.
-func runWebhook(command string, e env, n notice) error {
+func runWebhook(command string, e env, n notice, limit time.Duration) error {
 	data, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), webhookTime)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir, cmd.Stdin = e.dir, strings.NewReader(string(data)+"\n")
@@ -98,5 +97,3 @@ func runWebhook(command string, e env, n notice) error {
 	}
 	return err
 }
-
-var _ = daemon.WindowOver
