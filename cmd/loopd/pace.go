@@ -129,11 +129,18 @@ type paying struct {
 
 // Run runs the session while there is money for it.
 func (e paying) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
-	if c := e.p.campaign; c != nil && c.Empty() {
-		reason := fmt.Sprintf("spending: the campaign's limit of %g USD is reached", e.p.cfg.SpendCampaign)
-		return harness.Trial{}, &loop.HoldError{Paused: loop.Paused{Reason: reason}}
+	if err := e.p.may(); err != nil {
+		return harness.Trial{}, err
 	}
 	return e.e.Run(ctx, spec)
+}
+
+// may says that the campaign's purse is empty, as a *loop.HoldError.
+func (p *purses) may() error {
+	if c := p.campaign; c == nil || !c.Empty() {
+		return nil
+	}
+	return &loop.HoldError{Paused: loop.Paused{Reason: fmt.Sprintf("spending: the campaign's limit of %g USD is reached", p.cfg.SpendCampaign)}}
 }
 
 // sayPaused says what is waited for.

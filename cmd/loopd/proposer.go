@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
+	"loopd/internal/gateway"
 	"loopd/internal/proposer"
 	"loopd/loop"
 )
@@ -71,10 +73,14 @@ func (n *night) proposing(e env) loop.Proposing {
 		tier, err := proposerTier(n.cfg, n.trial.Suite)
 		p.Name = fmt.Sprintf("agent %s", tier.Model)
 		p.Open = func(ctx context.Context, _ *loop.State) (propose.Model, error) {
-			if err != nil {
-				return nil, err
+			if err := cmp.Or(err, n.governor.May(), n.purses.may()); err != nil {
+				return nil, err // held as a session would be
 			}
-			return proposer.NewAgent(ctx, n.trial, tier.Model, limit)
+			o := n.trial
+			if n.purses.campaign != nil {
+				o.AskPurses = []*gateway.Purse{n.purses.campaign}
+			}
+			return proposer.NewAgent(ctx, o, tier.Model, limit)
 		}
 	default:
 		return loop.Proposing{}

@@ -73,10 +73,9 @@ func TestCampaignKilledAtRandom(t *testing.T) {
 
 // disk is an ext4 file system in a file, which can lose its power.
 type disk struct {
-	t           *testing.T
-	image, dir  string
-	device      string // the loop device
-	mounted, up bool
+	t          *testing.T
+	image, dir string
+	up         bool
 }
 
 func newDisk(t *testing.T) *disk {

@@ -103,6 +103,17 @@ func (g *Governor) allowed() int {
 	return g.limit
 }
 
+// May says why nothing may be asked of the API now, as a *loop.HoldError; nil
+// where something may.
+func (g *Governor) May() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := g.hold(g.o.Now()); p != nil {
+		return &loop.HoldError{Paused: *p}
+	}
+	return nil
+}
+
 // Wake ends a hold: what held is over, and one session goes ahead.
 func (g *Governor) Wake() {
 	g.mu.Lock()

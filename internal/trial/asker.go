@@ -75,7 +75,7 @@ func (a *Asker) Ask(ctx context.Context, system, prompt string, files harness.Tr
 	if err != nil {
 		return said, fmt.Errorf("ask the agent: %w", err)
 	}
-	tap := o.Gateway.Open(gateway.Session{})
+	tap := o.Gateway.Open(gateway.Session{Prices: o.Suite.Launch.Prices(), Purses: o.AskPurses})
 	defer tap.Close()
 	defer func() { err = limited(ctx, tap.Report(), o.Now(), err) }()
 	out := &answerWriter{most: most}

@@ -79,6 +79,8 @@ type Options struct {
 	Graphs map[string]harness.Tree
 	// Purses pay for a session; nil for no limit of spending.
 	Purses func(harness.Spec) []*gateway.Purse
+	// AskPurses pay for what is asked beside sessions, such as a proposer.
+	AskPurses []*gateway.Purse
 	// Asked is how the CLI asked the model on each tier earlier in the campaign.
 	Asked map[string]harness.Fingerprint
 	// Served are the models that answered on each tier earlier in the campaign.
