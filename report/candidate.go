@@ -125,6 +125,17 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	return c, true
 }
 
+// Weighed returns the objective cells of a candidate's comparison and its
+// difference over those it is weighed on: the part of its report that a page lists
+// for every candidate. Both are nil before a comparison.
+func Weighed(s *loop.State, p *loop.Progress) ([]Cell, *Effect) {
+	if p.Contest == nil {
+		return nil, nil
+	}
+	cells, _ := contestCells(s, p.Contest)
+	return cells, weighedEffect(cells)
+}
+
 func contestCells(s *loop.State, c *loop.Contest) (cells, guards []Cell) {
 	base, own := c.Counts()
 	for i, cell := range s.Started.Objective {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"loopd/internal/control"
-	"loopd/loop"
 )
 
 // liveEvery is how often a page that is open is looked at for news.
@@ -26,11 +25,7 @@ func (s *Server) nowPage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) nowPart(ctx context.Context) ([]byte, error) {
 	var out bytes.Buffer
 	err := s.store.with(ctx, func(v view) error {
-		var st *loop.State
-		if at, ok := v.campaign(""); ok {
-			st = v.state(at)
-		}
-		return s.pages.ExecuteTemplate(&out, "now", s.nowOf(ctx, st))
+		return s.pages.ExecuteTemplate(&out, "now", s.nowOf(ctx, v))
 	})
 	return out.Bytes(), err
 }

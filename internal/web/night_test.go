@@ -45,6 +45,8 @@ type plan struct {
 	words func(i int) string
 	// stop ends the campaign after so many events; 0 for its own end.
 	stop int
+	// pool is how often the start is measured in each cell; 0 for the usual.
+	pool int
 	// unpriced sessions report no cost.
 	unpriced bool
 }
@@ -94,6 +96,9 @@ func (n *night) run(tb testing.TB) {
 	grid := campaign.GridOf(n.suite, nil, nil)
 	set := loop.DefaultSettings(n.plan.budget)
 	set.MaxCandidates = max(n.plan.candidates, 1)
+	if n.plan.pool > 0 {
+		set.PoolReps = n.plan.pool
+	}
 	start := loop.Started{
 		Campaign: "0a1b2c3-1", Plugin: "os-adr", Instrument: strings.Repeat("ab", 32), Seal: frozen.Digest(strings.Repeat("cd", 32)), Start: wordingOf(0),
 		Base: wordingOf(9999), Agent: "standin 2.1.332", Simulated: true, Objective: grid.Objective, Guards: grid.Guards, Settings: set,

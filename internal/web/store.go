@@ -21,8 +21,15 @@ type Store struct {
 	mu      sync.Mutex
 	seq     int64
 	states  []*loop.State
-	reports map[int]report.Campaign // by place in states, of seq
+	built   map[int]*built // by place in states
 	trials  map[string]found        // by trial id
+}
+
+// built is what was made of a campaign, until its next event.
+type built struct {
+	digest     report.Digest
+	figures    figures
+	candidates map[string]candidateData
 }
 
 // found is where a trial is.
@@ -30,7 +37,7 @@ type found struct{ campaign, trial int }
 
 // NewStore makes the store of a state directory. There need be no ledger yet.
 func NewStore(dir string) *Store {
-	return &Store{dir: dir, reports: make(map[int]report.Campaign), trials: make(map[string]found)}
+	return &Store{dir: dir, built: make(map[int]*built), trials: make(map[string]found)}
 }
 
 // view is what the ledger adds up to at one moment. It is valid only while the
@@ -94,7 +101,7 @@ func (s *Store) add(e ledger.Entry) error {
 		return err
 	}
 	s.seq = e.Seq
-	delete(s.reports, at)
+	delete(s.built, at)
 	if r, ok := p.(loop.Recorded); ok {
 		s.trials[r.Trial.ID] = found{at, len(s.states[at].Trials) - 1}
 	}
@@ -113,15 +120,20 @@ func (v view) campaign(name string) (int, bool) {
 
 func (v view) state(at int) *loop.State { return v.s.states[at] }
 
-// report is the report of a campaign, made once for every change.
-func (v view) report(at int) report.Campaign {
-	r, known := v.s.reports[at]
+// built is what is shown of a campaign, made once for every change.
+func (v view) built(at int) *built {
+	b, known := v.s.built[at]
 	if !known {
-		r = report.Build(v.s.states[at], v.s.states[:at]...)
-		v.s.reports[at] = r
+		st := v.s.states[at]
+		b = &built{digest: report.BuildDigest(st, nil, nil, v.s.states[:at]...), candidates: make(map[string]candidateData)}
+		b.figures = figuresOf(st, b.digest.Campaign)
+		v.s.built[at] = b
 	}
-	return r
+	return b
 }
+
+// report is the report of a campaign.
+func (v view) report(at int) report.Campaign { return v.built(at).digest.Campaign }
 
 // trial finds a trial by its id.
 func (v view) trial(id string) (*loop.State, loop.Run, bool) {
