@@ -93,9 +93,9 @@ func until(trials []loop.Run, subject string) []loop.Run {
 // validOf lists the valid trials of one wording in the order they were recorded.
 func validOf(s *loop.State, trials []loop.Run, w wording) []loop.Run {
 	var out []loop.Run
-	for _, t := range trials {
-		if t.Class == harness.Valid && s.CandidateOf(t.Spec.Slot.Wording) == w.of {
-			out = append(out, t)
+	for i := range trials {
+		if t := &trials[i]; t.Class == harness.Valid && s.CandidateOf(t.Spec.Slot.Wording) == w.of {
+			out = append(out, *t)
 		}
 	}
 	return out

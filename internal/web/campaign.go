@@ -15,12 +15,13 @@ import (
 
 // campaignData is the page of a campaign.
 type campaignData struct {
-	Report   report.Campaign
-	Digest   report.Digest
-	Others   []string // names of the campaigns, newest first
-	Now      nowData
-	Used     int // share of the budget in percent
-	Adopt    bool
+	Report  report.Campaign
+	Digest  report.Digest
+	Others  []string // names of the campaigns, newest first
+	Now     nowData
+	Used    int // share of the budget in percent
+	Adopt   bool
+	Exposed [][2]report.Rate // by objective cell: start and champion
 	figures
 }
 
@@ -54,7 +55,11 @@ func (s *Server) campaignPage(ctx context.Context, v view, r *http.Request) (str
 func (s *Server) campaignOf(ctx context.Context, v view, at int) campaignData {
 	st, b := v.state(at), v.built(at)
 	rep := b.digest.Campaign
-	d := campaignData{Report: rep, Digest: b.digest, Now: s.nowOf(ctx, v), Adopt: report.Confirmed(st), figures: b.figures}
+	d := campaignData{Report: rep, Digest: b.digest, Now: s.nowOf(ctx, v), Adopt: report.Confirmed(st), figures: b.figures, Exposed: b.exposed}
+	d.Report.Candidates = slices.Clone(rep.Candidates)
+	for i := range d.Report.Candidates {
+		d.Report.Candidates[i].Rationale = s.mask.text(d.Report.Candidates[i].Rationale)
+	}
 	if rep.Budget > 0 {
 		d.Used = min(100*rep.Sessions/rep.Budget, 100)
 	}
@@ -74,6 +79,22 @@ func figuresOf(st *loop.State, rep report.Campaign) figures {
 		Forest:   forest("forest", "Candidates against the champion of their time", "Difference of the mean pass rate over the cells each was weighed on, with its 95 % interval. What was kept was chosen by it and is biased upward.", rows),
 		Timeline: timeline(st, rep), Windows: windows(st), Invalid: invalid(rep),
 	}
+}
+
+// exposures are, by objective cell, how many valid sessions of start and champion
+// are proved to have sent their wording.
+func exposures(st *loop.State) [][2]report.Rate {
+	var out [][2]report.Rate
+	champion := st.CandidateOf(st.Champion)
+	for _, cell := range st.Started.Objective {
+		of := func(id string) report.Rate {
+			return exposedOf(st, id, func(t *loop.Run) bool {
+				return t.Spec.Slot.Cell == cell && st.CandidateOf(t.Spec.Slot.Wording) == id
+			})
+		}
+		out = append(out, [2]report.Rate{of(loop.SubjectStart), of(champion)})
+	}
+	return out
 }
 
 // nowOf is what is going on, in the newest campaign.

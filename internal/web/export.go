@@ -28,7 +28,7 @@ func File(ctx context.Context, o Options, name string) ([]byte, error) {
 		}
 		d := fileData{campaignData: s.campaignOf(ctx, v, at)}
 		for _, p := range v.state(at).Progress {
-			d.Candidates = append(d.Candidates, s.candidateOf(v, v.state(at), p))
+			d.Candidates = append(d.Candidates, s.candidateOf(v, at, p))
 		}
 		return s.pages.ExecuteTemplate(&out, "file", frame{Title: "Campaign " + d.Report.ID, Made: o.Now(), Alone: true, Page: d})
 	})

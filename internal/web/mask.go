@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"sync"
 
@@ -20,6 +22,7 @@ type masker struct {
 
 	once  sync.Once
 	tasks []harness.HeldOut
+	runs  *harness.Runs // of all of them: most texts repeat nothing
 	err   error
 }
 
@@ -39,6 +42,7 @@ func (m *masker) load() {
 			m.tasks = append(m.tasks, sc.Task)
 		}
 	}
+	m.runs = harness.NewRuns(m.tasks, maskWords)
 }
 
 // text masks what repeats a task. Where the suite cannot be read nothing a
@@ -51,17 +55,16 @@ func (m *masker) text(text string) string {
 	if m.err != nil {
 		return heldOut
 	}
+	if !m.runs.In(text) {
+		return text
+	}
 	hide := make([]bool, len(text))
-	any := false
 	for _, task := range m.tasks {
 		for _, span := range task.Overlap(text, maskWords) {
 			for i := span.Start; i < span.End && i < len(text); i++ {
-				hide[i], any = true, true
+				hide[i] = true
 			}
 		}
-	}
-	if !any {
-		return text
 	}
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -74,4 +77,53 @@ func (m *masker) text(text string) string {
 		}
 	}
 	return string(out)
+}
+
+// json masks a document by the texts in it: within its escapes a line break would
+// hide a run of words. What is no JSON is masked as the text it is.
+func (m *masker) json(data []byte) []byte {
+	if m.reveal || len(data) == 0 {
+		return data
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var doc any
+	if err := d.Decode(&doc); err != nil {
+		return []byte(m.text(string(data)))
+	}
+	masked, changed := m.value(doc)
+	if !changed {
+		return []byte(m.text(string(data)))
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(masked); err != nil {
+		return []byte(heldOut + "\n")
+	}
+	return out.Bytes()
+}
+
+// value masks every text of a decoded document, keys included.
+func (m *masker) value(v any) (out any, changed bool) {
+	switch v := v.(type) {
+	case string:
+		text := m.text(v)
+		return text, text != v
+	case []any:
+		for i := range v {
+			one, did := m.value(v[i])
+			v[i], changed = one, changed || did
+		}
+		return v, changed
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for key, value := range v {
+			one, did := m.value(value)
+			name := m.text(key)
+			all[name], changed = one, changed || did || name != key
+		}
+		return all, changed
+	}
+	return v, false
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"embed"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -177,7 +179,7 @@ func (s *Server) page(name string, build func(ctx context.Context, v view, r *ht
 			}
 			return s.render(&out, name, title, data)
 		})
-		s.answer(w, out.Bytes(), err)
+		s.answer(w, r, out.Bytes(), err)
 	}
 }
 
@@ -186,10 +188,10 @@ func (s *Server) render(out *bytes.Buffer, name, title string, data any) error {
 }
 
 // answer sends a page, or says what is wrong on one.
-func (s *Server) answer(w http.ResponseWriter, page []byte, err error) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, page []byte, err error) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err == nil {
-		_, _ = w.Write(page) // the browser has gone
+		send(w, r, page)
 		return
 	}
 	status := http.StatusInternalServerError
@@ -203,6 +205,24 @@ func (s *Server) answer(w http.ResponseWriter, page []byte, err error) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(out.Bytes())
+}
+
+// worthPacking is from how many bytes on a page is packed.
+const worthPacking = 8 << 10
+
+// send writes a page, packed where the browser takes that.
+func send(w http.ResponseWriter, r *http.Request, page []byte) {
+	if len(page) < worthPacking || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		_, _ = w.Write(page) // the browser has gone
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is one of the package's own
+	}
+	_, _ = z.Write(page) // the browser has gone
+	_ = z.Close()
 }
 
 // liveNow is what the loopd that runs does, nil where none runs.

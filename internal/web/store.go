@@ -18,17 +18,18 @@ import (
 type Store struct {
 	dir string
 
-	mu      sync.Mutex
-	seq     int64
-	states  []*loop.State
-	built   map[int]*built // by place in states
-	trials  map[string]found        // by trial id
+	mu     sync.Mutex
+	seq    int64
+	states []*loop.State
+	built  map[int]*built   // by place in states
+	trials map[string]found // by trial id
 }
 
 // built is what was made of a campaign, until its next event.
 type built struct {
 	digest     report.Digest
 	figures    figures
+	exposed    [][2]report.Rate
 	candidates map[string]candidateData
 }
 
@@ -125,7 +126,7 @@ func (v view) built(at int) *built {
 	b, known := v.s.built[at]
 	if !known {
 		st := v.s.states[at]
-		b = &built{digest: report.BuildDigest(st, nil, nil, v.s.states[:at]...), candidates: make(map[string]candidateData)}
+		b = &built{digest: report.BuildDigest(st, nil, nil, v.s.states[:at]...), candidates: make(map[string]candidateData), exposed: exposures(st)}
 		b.figures = figuresOf(st, b.digest.Campaign)
 		v.s.built[at] = b
 	}
