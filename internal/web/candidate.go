@@ -28,6 +28,7 @@ type candidateData struct {
 	Differ  []flip // pairs of trials that came out differently
 	Trials  []trialRow
 	Exposed report.Rate
+	Alone   bool // in a file, without the pages around it
 }
 
 // flip is one repetition of a cell that one arm passed and the other did not.

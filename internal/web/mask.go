@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"sync"
 
 	"loopd/harness"
@@ -20,29 +19,57 @@ type masker struct {
 	suite  func() (harness.Suite, error)
 	reveal bool
 
-	once  sync.Once
-	tasks []harness.HeldOut
-	runs  *harness.Runs // of all of them: most texts repeat nothing
-	err   error
+	mu    sync.Mutex
+	seal  string // of the newest campaign when the suite was read
+	known *known // nil where it cannot be read
 }
 
-// load reads the tasks once: they are sealed.
-func (m *masker) load() {
-	if m.suite == nil {
-		m.err = errors.New("no suite")
+// known is what a masker knows: the suite as it is, and the tasks of every suite
+// it has seen, for older sessions were told those.
+type known struct {
+	suite harness.Suite
+	tasks []harness.HeldOut
+	runs  *harness.Runs // of all tasks: most texts repeat nothing
+}
+
+// follow reads the suite, once for every seal: what is sealed does not change.
+func (m *masker) follow(seal string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.suite == nil || m.known != nil && m.seal == seal {
 		return
 	}
+	var tasks []harness.HeldOut
+	if m.known != nil {
+		tasks = m.known.tasks
+	}
+	m.known, m.seal = nil, seal
 	suite, err := m.suite()
 	if err != nil {
-		m.err = err
-		return
+		return // all is masked until it can be read
 	}
 	for _, sc := range suite.Scenarios {
 		if sc.Role != harness.Practice {
-			m.tasks = append(m.tasks, sc.Task)
+			tasks = append(tasks, sc.Task)
 		}
 	}
-	m.runs = harness.NewRuns(m.tasks, maskWords)
+	m.known = &known{suite, tasks, harness.NewRuns(tasks, maskWords)}
+}
+
+// now is what is known, nil where the suite cannot be read.
+func (m *masker) now() *known {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known
+}
+
+// scenario finds a scenario of the suite.
+func (m *masker) scenario(id string) (harness.Scenario, bool) {
+	k := m.now()
+	if k == nil {
+		return harness.Scenario{}, false
+	}
+	return k.suite.Scenario(id)
 }
 
 // text masks what repeats a task. Where the suite cannot be read nothing a
@@ -51,15 +78,15 @@ func (m *masker) text(text string) string {
 	if m.reveal || text == "" {
 		return text
 	}
-	m.once.Do(m.load)
-	if m.err != nil {
+	k := m.now()
+	if k == nil {
 		return heldOut
 	}
-	if !m.runs.In(text) {
+	if !k.runs.In(text) {
 		return text
 	}
 	hide := make([]bool, len(text))
-	for _, task := range m.tasks {
+	for _, task := range k.tasks {
 		for _, span := range task.Overlap(text, maskWords) {
 			for i := span.Start; i < span.End && i < len(text); i++ {
 				hide[i] = true

@@ -28,6 +28,7 @@ func (s *Server) rawFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	var f *os.File
 	err := s.store.with(r.Context(), func(v view) error {
+		s.mask.follow(v.seal())
 		_, t, ok := v.trial(r.PathValue("trial"))
 		if !ok || !slices.Contains(rawFiles, name) {
 			return missing("such file")

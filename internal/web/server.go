@@ -173,6 +173,7 @@ func (s *Server) page(name string, build func(ctx context.Context, v view, r *ht
 	return func(w http.ResponseWriter, r *http.Request) {
 		var out bytes.Buffer
 		err := s.store.with(r.Context(), func(v view) error {
+			s.mask.follow(v.seal())
 			title, data, err := build(r.Context(), v, r)
 			if err != nil {
 				return err

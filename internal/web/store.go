@@ -119,6 +119,15 @@ func (v view) campaign(name string) (int, bool) {
 	return at, at >= 0
 }
 
+// seal is that of the newest campaign, empty for none.
+func (v view) seal() string {
+	at, ok := v.campaign("")
+	if !ok {
+		return ""
+	}
+	return string(v.state(at).Started.Seal)
+}
+
 func (v view) state(at int) *loop.State { return v.s.states[at] }
 
 // built is what is shown of a campaign, made once for every change.

@@ -129,27 +129,16 @@ func checkName(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // question is what a judge was asked about a session, empty where none was.
 func (s *Server) question(t loop.Run) string {
-	if t.Judgement == nil || s.o.Suite == nil {
+	if t.Judgement == nil {
 		return ""
 	}
-	suite, err := s.o.Suite()
-	if err != nil {
-		return ""
-	}
-	sc, _ := suite.Scenario(t.Spec.Slot.Cell.Scenario)
+	sc, _ := s.mask.scenario(t.Spec.Slot.Cell.Scenario)
 	return s.mask.text(sc.Judge)
 }
 
 // task is the prompt of a scenario, masked unless the server reveals it.
 func (s *Server) task(id string) string {
-	if s.o.Suite == nil {
-		return heldOut
-	}
-	suite, err := s.o.Suite()
-	if err != nil {
-		return heldOut
-	}
-	sc, ok := suite.Scenario(id)
+	sc, ok := s.mask.scenario(id)
 	switch {
 	case !ok:
 		return heldOut
