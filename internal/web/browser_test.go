@@ -119,9 +119,13 @@ func (b *browser) until(t *testing.T, expression string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
-		t.Fatalf("%s: %v\n%s", expression, err, eval[string](t, b, "document.body.innerText"))
+	// A page that goes away while it is asked gives an error, and the next is asked.
+	for ctx.Err() == nil {
+		if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(5*time.Second))); err == nil {
+			return
+		}
 	}
+	t.Fatalf("never: %s\n%.600s", expression, eval[string](t, b, "document.body.innerText"))
 }
 
 // quiet fails where a page complained, or asked anybody but this server.
@@ -141,6 +145,13 @@ func (b *browser) quiet(t *testing.T, s site) {
 	if len(b.requests) == 0 {
 		t.Error("not one request was seen")
 	}
+	b.told, b.requests = nil, nil
+}
+
+// forget takes what was complained of so far as meant.
+func (b *browser) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.told, b.requests = nil, nil
 }
 
@@ -184,6 +195,14 @@ func TestInABrowser(t *testing.T) {
 	o.Add = func(context.Context, string, string) (string, error) { return "queued it", nil }
 	s := openSite(t, o)
 	b.do(t, chromedp.Navigate(s.s.Link()))
+	t.Run("the rules find what is wrong", func(t *testing.T) {
+		b.do(t, chromedp.Evaluate[chromedp.Void](rules), chromedp.Evaluate[chromedp.Void](`document.documentElement.removeAttribute("lang"); document.querySelector("main").innerHTML = "<img src='data:,'><button></button>"`))
+		if found := eval[[]string](t, b, violations); len(found) < 3 {
+			t.Errorf("a page without language, description and label: %q", found)
+		}
+		b.do(t, chromedp.Navigate(b.address(s, "/")))
+		b.forget()
+	})
 	t.Run("every page", func(t *testing.T) {
 		bounds := map[string]int{"trial": 3, "pair": 2, "candidate": 4, "raw": 0, "campaign": 0}
 		for path := range s.crawl(bounds) {

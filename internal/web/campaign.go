@@ -33,7 +33,7 @@ type nowData struct {
 	Live  *control.Live
 	Since time.Time // of the last event, where nothing runs
 	Head  string
-	Phase loop.Phase
+	Over  bool // the campaign has ended
 	Used  int
 	Of    int
 	Round string
@@ -105,7 +105,7 @@ func (s *Server) nowOf(ctx context.Context, v view) nowData {
 		return n
 	}
 	st := v.state(at)
-	n.Since, n.Phase, n.Used, n.Of, n.Head = st.ChangedAt, st.Phase, st.Sessions(), st.Budget(), v.report(at).Headline
+	n.Since, n.Over, n.Used, n.Of, n.Head = st.ChangedAt, st.Ended != nil, st.Sessions(), st.Budget(), v.report(at).Headline
 	if k := len(st.Rounds); k > 0 && st.Ended == nil {
 		n.Round = fmt.Sprintf("round %d, %s of %s", st.Rounds[k-1].N, st.Rounds[k-1].Purpose, st.Rounds[k-1].Subject)
 	}

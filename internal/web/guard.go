@@ -95,7 +95,7 @@ func open(r *http.Request) bool {
 	if r.Method == http.MethodPost {
 		return false
 	}
-	return slices.Contains([]string{"/healthz", "/metrics", "/login"}, r.URL.Path) || strings.HasPrefix(r.URL.Path, "/static/")
+	return slices.Contains([]string{"/healthz", "/metrics", "/login", "/favicon.ico"}, r.URL.Path) || strings.HasPrefix(r.URL.Path, "/static/")
 }
 
 // ours says whether a Host names this server on this machine.

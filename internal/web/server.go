@@ -129,6 +129,7 @@ func (s *Server) Handler() http.Handler {
 		panic(err) // it is part of the program
 	}
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(static)))
+	mux.HandleFunc("GET /favicon.ico", icon)
 	mux.HandleFunc("GET /login", s.login)
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /metrics", s.metrics)
@@ -147,6 +148,11 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /do/{word}", s.do)
 	mux.HandleFunc("POST /queue", s.add)
 	return s.guarded(mux)
+}
+
+// icon is what a browser asks for beside what is no page of ours, such as a file.
+func icon(w http.ResponseWriter, r *http.Request) {
+	http.ServeFileFS(w, r, files, "static/icon.svg")
 }
 
 // frame is what every page is drawn in.
