@@ -116,7 +116,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 		c.Judge = judgedOf(s, arm{"champion", p.Contest.Against}, arm{"candidate", p.Contest.Wording})
 		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
 	}
-	c.Cost = costOf(s, slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))
+	c.Cost = costOf(s, func(t *loop.Run) bool { return t.Subject == id })
 	for _, inv := range invalidOf(s) {
 		if inv.Wording == id {
 			c.Invalid = append(c.Invalid, inv)

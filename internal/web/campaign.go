@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"loopd/harness"
 	"loopd/internal/control"
 	"loopd/loop"
 	"loopd/report"
@@ -84,15 +85,25 @@ func figuresOf(st *loop.State, rep report.Campaign) figures {
 // exposures are, by objective cell, how many valid sessions of start and champion
 // are proved to have sent their wording.
 func exposures(st *loop.State) [][2]report.Rate {
-	var out [][2]report.Rate
+	out := make([][2]report.Rate, len(st.Started.Objective))
+	place := make(map[harness.Cell]int, len(out))
+	for i, cell := range st.Started.Objective {
+		place[cell] = i
+	}
 	champion := st.CandidateOf(st.Champion)
-	for _, cell := range st.Started.Objective {
-		of := func(id string) report.Rate {
-			return exposedOf(st, id, func(t *loop.Run) bool {
-				return t.Spec.Slot.Cell == cell && st.CandidateOf(t.Spec.Slot.Wording) == id
-			})
+	for i := range st.Trials {
+		t := &st.Trials[i]
+		at, counts := place[t.Spec.Slot.Cell]
+		if !counts || t.Class != harness.Valid {
+			continue
 		}
-		out = append(out, [2]report.Rate{of(loop.SubjectStart), of(champion)})
+		of := st.CandidateOf(t.Spec.Slot.Wording)
+		for arm, id := range []string{loop.SubjectStart, champion} {
+			if of == id {
+				out[at][arm].N++
+				out[at][arm].K += int(truth(t.Exposed))
+			}
+		}
 	}
 	return out
 }
@@ -105,7 +116,7 @@ func (s *Server) nowOf(ctx context.Context, v view) nowData {
 		return n
 	}
 	st := v.state(at)
-	n.Since, n.Over, n.Used, n.Of, n.Head = st.ChangedAt, st.Ended != nil, st.Sessions(), st.Budget(), v.report(at).Headline
+	n.Since, n.Over, n.Used, n.Of, n.Head = st.ChangedAt, st.Ended != nil, st.Sessions(), st.Budget(), report.Headline(st)
 	if k := len(st.Rounds); k > 0 && st.Ended == nil {
 		n.Round = fmt.Sprintf("round %d, %s of %s", st.Rounds[k-1].N, st.Rounds[k-1].Purpose, st.Rounds[k-1].Subject)
 	}

@@ -61,7 +61,7 @@ func (s *Server) candidatePage(_ context.Context, v view, r *http.Request) (stri
 // candidateOf is the page of a candidate, made once for every change of its
 // campaign; its wording is read anew, for its report is written later.
 func (s *Server) candidateOf(v view, at int, p *loop.Progress) candidateData {
-	st, b := v.state(at), v.built(at)
+	st, b := v.state(at), v.begun(at)
 	d, known := b.candidates[p.Candidate.ID]
 	if !known {
 		d = s.measuredOf(st, p)
@@ -139,8 +139,9 @@ func flips(st *loop.State, p *loop.Progress) []flip {
 	if p.Contest == nil {
 		return nil
 	}
-	arms := map[string]map[string][]loop.Run{p.Contest.Against: {}, p.Contest.Wording: {}}
-	for _, t := range st.Trials {
+	arms := map[string]map[string][]*loop.Run{p.Contest.Against: {}, p.Contest.Wording: {}}
+	for i := range st.Trials {
+		t := &st.Trials[i]
 		if cells, own := arms[t.Spec.Slot.Wording]; own && t.Class == harness.Valid {
 			cell := t.Spec.Slot.Cell.String()
 			cells[cell] = append(cells[cell], t)
@@ -161,7 +162,8 @@ func flips(st *loop.State, p *loop.Progress) []flip {
 // trialsOf lists the sessions of a comparison, both arms.
 func (s *Server) trialsOf(st *loop.State, p *loop.Progress) []trialRow {
 	var out []trialRow
-	for _, t := range st.Trials {
+	for i := range st.Trials {
+		t := &st.Trials[i]
 		if t.Subject != p.Candidate.ID {
 			continue
 		}
@@ -169,7 +171,7 @@ func (s *Server) trialsOf(st *loop.State, p *loop.Progress) []trialRow {
 		if t.Spec.Slot.Wording == p.Commit {
 			arm = "candidate"
 		}
-		row := rowOf(t, arm)
+		row := rowOf(*t, arm)
 		row.Why = s.mask.text(row.Why)
 		out = append(out, row)
 	}

@@ -27,6 +27,7 @@ type Store struct {
 
 // built is what was made of a campaign, until its next event.
 type built struct {
+	whole      bool // all but the candidates has been made
 	digest     report.Digest
 	figures    figures
 	exposed    [][2]report.Rate
@@ -130,14 +131,23 @@ func (v view) seal() string {
 
 func (v view) state(at int) *loop.State { return v.s.states[at] }
 
-// built is what is shown of a campaign, made once for every change.
-func (v view) built(at int) *built {
+// begun is what was made of a campaign so far.
+func (v view) begun(at int) *built {
 	b, known := v.s.built[at]
 	if !known {
-		st := v.s.states[at]
-		b = &built{digest: report.BuildDigest(st, nil, nil, v.s.states[:at]...), candidates: make(map[string]candidateData), exposed: exposures(st)}
-		b.figures = figuresOf(st, b.digest.Campaign)
+		b = &built{candidates: make(map[string]candidateData)}
 		v.s.built[at] = b
+	}
+	return b
+}
+
+// built is what is shown of a whole campaign, made once for every change.
+func (v view) built(at int) *built {
+	b := v.begun(at)
+	if !b.whole {
+		st := v.s.states[at]
+		b.digest, b.exposed, b.whole = report.BuildDigest(st, nil, nil, v.s.states[:at]...), exposures(st), true
+		b.figures = figuresOf(st, b.digest.Campaign)
 	}
 	return b
 }
