@@ -106,6 +106,9 @@ func (s *State) applyCommitted(p Committed) error {
 		return fmt.Errorf("apply %s: %s cannot be tried now", p.Kind(), p.Candidate)
 	}
 	prog.Commit, prog.Ref, prog.Parent = p.Commit, p.Ref, p.Parent
+	if _, taken := s.owners[p.Commit]; !taken {
+		s.owners[p.Commit] = p.Candidate
+	}
 	s.Contest = s.newContest(p.Candidate, p.Commit, s.Champion, targetWeights(s.Started.Objective, prog.Candidate.Targets), s.Bank)
 	if prog.Candidate.Simplify {
 		s.Contest.D0 = -s.Started.Settings.Simplify

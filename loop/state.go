@@ -62,6 +62,7 @@ type State struct {
 	reps       map[string]int
 	attempts   map[string]*tries
 	sessions   map[string]string // trial by the agent's own session id
+	owners     map[string]string // candidate by the commit of its wording
 }
 
 // Run is a recorded trial with what it was run for.
@@ -163,7 +164,7 @@ const earlyAttempts = 5
 func NewState() *State {
 	return &State{
 		Phase: Preflight, slots: make(map[string]*slot), reps: make(map[string]int), attempts: make(map[string]*tries),
-		sessions: make(map[string]string),
+		sessions: make(map[string]string), owners: make(map[string]string),
 	}
 }
 
@@ -215,10 +216,8 @@ func (s *State) candidatesLeft() int {
 
 // CandidateOf names the candidate a wording came from, or start.
 func (s *State) CandidateOf(commit string) string {
-	for _, p := range s.Progress {
-		if p.Commit == commit {
-			return p.Candidate.ID
-		}
+	if id, ok := s.owners[commit]; ok {
+		return id
 	}
 	return SubjectStart
 }

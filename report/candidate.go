@@ -116,13 +116,24 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 		c.Judge = judgedOf(s, arm{"champion", p.Contest.Against}, arm{"candidate", p.Contest.Wording})
 		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
 	}
-	c.Cost = costOf(s, slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Subject != id }))
+	c.Cost = costOf(s, func(t *loop.Run) bool { return t.Subject == id })
 	for _, inv := range invalidOf(s) {
 		if inv.Wording == id {
 			c.Invalid = append(c.Invalid, inv)
 		}
 	}
 	return c, true
+}
+
+// Weighed returns the objective cells of a candidate's comparison and its
+// difference over those it is weighed on: the part of its report that a page lists
+// for every candidate. Both are nil before a comparison.
+func Weighed(s *loop.State, p *loop.Progress) ([]Cell, *Effect) {
+	if p.Contest == nil {
+		return nil, nil
+	}
+	cells, _ := contestCells(s, p.Contest)
+	return cells, weighedEffect(cells)
 }
 
 func contestCells(s *loop.State, c *loop.Contest) (cells, guards []Cell) {

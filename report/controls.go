@@ -69,7 +69,7 @@ func contrastsOf(s *loop.State, trials []loop.Run, w wording) []Contrast {
 
 // versionsOf lists the CLI versions a control was run with, or, where it was not
 // run, those of its pair.
-func versionsOf(trials []loop.Run, control, pair harness.Cell) []string {
+func versionsOf(trials []*loop.Run, control, pair harness.Cell) []string {
 	var out []string
 	for _, c := range []harness.Cell{control, pair} {
 		for _, t := range trials {
@@ -84,7 +84,7 @@ func versionsOf(trials []loop.Run, control, pair harness.Cell) []string {
 	return []string{""}
 }
 
-func countAt(trials []loop.Run, c harness.Cell, cli string) stats.Count {
+func countAt(trials []*loop.Run, c harness.Cell, cli string) stats.Count {
 	var outcomes []bool
 	for _, t := range trials {
 		if t.Spec.Slot.Cell == c && t.CLI == cli {
@@ -259,9 +259,10 @@ func guardedOf(s *loop.State, trials []loop.Run, arms []wording) []Guarded {
 			out = append(out, Guarded{Tier: c.Tier})
 		}
 	}
-	for i := range out {
-		for _, arm := range arms {
-			detours, done := tierGuards(s, validOf(s, trials, arm), out[i].Tier)
+	for _, arm := range arms {
+		valid := validOf(s, trials, arm)
+		for i := range out {
+			detours, done := tierGuards(s, valid, out[i].Tier)
 			out[i].Detours = append(out[i].Detours, rate(arm.name, detours))
 			out[i].Done = append(out[i].Done, rate(arm.name, done))
 		}
@@ -269,7 +270,7 @@ func guardedOf(s *loop.State, trials []loop.Run, arms []wording) []Guarded {
 	return out
 }
 
-func tierGuards(s *loop.State, trials []loop.Run, tier string) (detours, done stats.Count) {
+func tierGuards(s *loop.State, trials []*loop.Run, tier string) (detours, done stats.Count) {
 	var went, did []bool
 	for _, t := range trials {
 		if t.Spec.Slot.Cell.Tier != tier || !slices.Contains(s.Started.Guards, t.Spec.Slot.Cell) {

@@ -93,15 +93,23 @@ func BuildDigest(s *loop.State, start, champion Texts, before ...*loop.State) Di
 // start.
 func nightOf(s *loop.State) Night {
 	n := Night{Since: s.StartedAt, Until: s.ChangedAt}
-	last := 0
-	for _, t := range s.Trials {
-		last = max(last, t.Window)
+	last, first := 0, (*loop.Run)(nil)
+	for i := range s.Trials {
+		last = max(last, s.Trials[i].Window)
 	}
-	own := slices.DeleteFunc(slices.Clone(s.Trials), func(t loop.Run) bool { return t.Window != last })
-	if len(own) > 0 && !own[0].Started.IsZero() {
-		n.Since = own[0].Started
+	own := func(t *loop.Run) bool { return t.Window == last }
+	for i := range s.Trials {
+		if t := &s.Trials[i]; own(t) {
+			n.Sessions++
+			if first == nil {
+				first = t
+			}
+		}
 	}
-	n.Sessions, n.Cost = len(own), costOf(s, own)
+	if first != nil && !first.Started.IsZero() {
+		n.Since = first.Started
+	}
+	n.Cost = costOf(s, own)
 	return n
 }
 

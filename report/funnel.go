@@ -90,11 +90,12 @@ func until(trials []loop.Run, subject string) []loop.Run {
 	return nil
 }
 
-// validOf lists the valid trials of one wording in the order they were recorded.
-func validOf(s *loop.State, trials []loop.Run, w wording) []loop.Run {
-	var out []loop.Run
-	for _, t := range trials {
-		if t.Class == harness.Valid && s.CandidateOf(t.Spec.Slot.Wording) == w.of {
+// validOf lists the valid trials of one wording in the order they were recorded. A
+// campaign has many and they are large, so they are pointed at.
+func validOf(s *loop.State, trials []loop.Run, w wording) []*loop.Run {
+	var out []*loop.Run
+	for i := range trials {
+		if t := &trials[i]; t.Class == harness.Valid && s.CandidateOf(t.Spec.Slot.Wording) == w.of {
 			out = append(out, t)
 		}
 	}
@@ -110,7 +111,7 @@ func funnelsOf(s *loop.State, trials []loop.Run, arms []wording) []Funnel {
 	return out
 }
 
-func funnelOf(s *loop.State, trials []loop.Run, name string) Funnel {
+func funnelOf(s *loop.State, trials []*loop.Run, name string) Funnel {
 	f := Funnel{Name: name, Total: Stage{Name: "total"}, Cells: []Stage{}, Reasons: []Reasoned{}}
 	for _, c := range s.Started.Objective {
 		f.Cells = append(f.Cells, Stage{Name: c.String()})

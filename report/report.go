@@ -155,7 +155,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 		Simulated: s.Started.Simulated, Agent: s.Started.Agent, Phase: s.Phase, Instrument: s.Started.Instrument,
 		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Unreached: s.Unreached(), Budget: s.Budget(),
-		Cost: costOf(s, s.Trials), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
+		Cost: costOf(s, func(*loop.Run) bool { return true }), Invalid: invalidOf(s), Warnings: warningsOf(s), Promise: promise(s),
 		Record: record(s, before), Profile: s.Started.Settings.Profile, AA: s.AA, Gate: gateOf(s), Windows: windowsOf(s), Transfer: transferOf(s),
 		Rescored: rescoredOf(s), Isolation: isolationOf(s), Proposals: askedOf(s),
 	}
@@ -209,9 +209,14 @@ func rationale(p *loop.Progress) string {
 	return p.Candidate.Rationale
 }
 
-func costOf(s *loop.State, trials []loop.Run) Cost {
+// costOf sums up the trials picked.
+func costOf(s *loop.State, pick func(t *loop.Run) bool) Cost {
 	c := Cost{PaidWith: s.Started.Parts[loop.CredentialPart]}
-	for _, t := range trials {
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if !pick(t) {
+			continue
+		}
 		if t.CostUSD == nil {
 			c.Unreported++
 		} else {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"loopd/harness"
 	"loopd/internal/control"
 	"loopd/loop"
 	"loopd/report"
@@ -15,24 +16,25 @@ import (
 
 // campaignData is the page of a campaign.
 type campaignData struct {
-	Report   report.Campaign
-	Digest   report.Digest
-	Others   []string // names of the campaigns, newest first
-	Now      nowData
-	Used     int // share of the budget in percent
-	Forest   figure
-	Timeline figure
-	Windows  figure
-	Invalid  figure
-	Adopt    bool
+	Report  report.Campaign
+	Digest  report.Digest
+	Others  []string // names of the campaigns, newest first
+	Now     nowData
+	Used    int // share of the budget in percent
+	Adopt   bool
+	Exposed [][2]report.Rate // by objective cell: start and champion
+	figures
 }
+
+// figures are the charts of a campaign.
+type figures struct{ Forest, Timeline, Windows, Invalid figure }
 
 // nowData is what is going on, which the page keeps up to date by itself.
 type nowData struct {
 	Live  *control.Live
 	Since time.Time // of the last event, where nothing runs
 	Head  string
-	Phase loop.Phase
+	Over  bool // the campaign has ended
 	Used  int
 	Of    int
 	Round string
@@ -46,16 +48,18 @@ func (s *Server) campaignPage(ctx context.Context, v view, r *http.Request) (str
 		return "", nil, missing("campaign " + name)
 	}
 	if !ok {
-		return "No campaign yet", campaignData{Now: s.nowOf(ctx, nil)}, nil
+		return "No campaign yet", campaignData{Now: s.nowOf(ctx, v)}, nil
 	}
 	return "Campaign " + v.report(at).ID, s.campaignOf(ctx, v, at), nil
 }
 
 func (s *Server) campaignOf(ctx context.Context, v view, at int) campaignData {
-	st, rep := v.state(at), v.report(at)
-	d := campaignData{
-		Report: rep, Digest: report.BuildDigest(st, nil, nil), Now: s.nowOf(ctx, st), Adopt: report.Confirmed(st),
-		Timeline: timeline(st, rep), Windows: windows(st), Invalid: invalid(rep),
+	st, b := v.state(at), v.built(at)
+	rep := b.digest.Campaign
+	d := campaignData{Report: rep, Digest: b.digest, Now: s.nowOf(ctx, v), Adopt: report.Confirmed(st), figures: b.figures, Exposed: b.exposed}
+	d.Report.Candidates = slices.Clone(rep.Candidates)
+	for i := range d.Report.Candidates {
+		d.Report.Candidates[i].Rationale = s.mask.text(d.Report.Candidates[i].Rationale)
 	}
 	if rep.Budget > 0 {
 		d.Used = min(100*rep.Sessions/rep.Budget, 100)
@@ -63,21 +67,56 @@ func (s *Server) campaignOf(ctx context.Context, v view, at int) campaignData {
 	for i := range v.s.states {
 		d.Others = append(d.Others, v.state(len(v.s.states)-1-i).Started.Campaign)
 	}
+	return d
+}
+
+// figuresOf draws the charts of a campaign.
+func figuresOf(st *loop.State, rep report.Campaign) figures {
 	var rows []interval
 	for _, p := range st.Progress {
 		rows = append(rows, intervalOf(st, p))
 	}
-	d.Forest = forest("forest", "Candidates against the champion of their time", "Difference of the mean pass rate over the cells each was weighed on, with its 95 % interval. What was kept was chosen by it and is biased upward.", rows)
-	return d
+	return figures{
+		Forest:   forest("forest", "Candidates against the champion of their time", "Difference of the mean pass rate over the cells each was weighed on, with its 95 % interval. What was kept was chosen by it and is biased upward.", rows),
+		Timeline: timeline(st, rep), Windows: windows(st), Invalid: invalid(rep),
+	}
 }
 
-// nowOf is what is going on around a campaign.
-func (s *Server) nowOf(ctx context.Context, st *loop.State) nowData {
+// exposures are, by objective cell, how many valid sessions of start and champion
+// are proved to have sent their wording.
+func exposures(st *loop.State) [][2]report.Rate {
+	out := make([][2]report.Rate, len(st.Started.Objective))
+	place := make(map[harness.Cell]int, len(out))
+	for i, cell := range st.Started.Objective {
+		place[cell] = i
+	}
+	champion := st.CandidateOf(st.Champion)
+	for i := range st.Trials {
+		t := &st.Trials[i]
+		at, counts := place[t.Spec.Slot.Cell]
+		if !counts || t.Class != harness.Valid {
+			continue
+		}
+		of := st.CandidateOf(t.Spec.Slot.Wording)
+		for arm, id := range []string{loop.SubjectStart, champion} {
+			if of == id {
+				out[at][arm].N++
+				out[at][arm].K += int(truth(t.Exposed))
+			}
+		}
+	}
+	return out
+}
+
+// nowOf is what is going on, in the newest campaign.
+func (s *Server) nowOf(ctx context.Context, v view) nowData {
 	n := nowData{Live: s.liveNow(ctx), Age: s.age}
-	if st == nil {
+	at, ok := v.campaign("")
+	if !ok {
 		return n
 	}
-	n.Since, n.Phase, n.Used, n.Of, n.Head = st.ChangedAt, st.Phase, st.Sessions(), st.Budget(), report.Build(st).Headline
+	st := v.state(at)
+	n.Since, n.Over, n.Used, n.Of, n.Head = st.ChangedAt, st.Ended != nil, st.Sessions(), st.Budget(), report.Headline(st)
 	if k := len(st.Rounds); k > 0 && st.Ended == nil {
 		n.Round = fmt.Sprintf("round %d, %s of %s", st.Rounds[k-1].N, st.Rounds[k-1].Purpose, st.Rounds[k-1].Subject)
 	}
@@ -108,9 +147,8 @@ func candidatePath(campaign, id string) string {
 // intervalOf is one row of the forest plot.
 func intervalOf(st *loop.State, p *loop.Progress) interval {
 	out := interval{Name: p.Candidate.ID, Href: candidatePath(st.Started.Campaign, p.Candidate.ID), Class: classOf(p.Decided), State: stateOf(p.Decided)}
-	c, ok := report.BuildCandidate(st, p.Candidate.ID, nil, nil)
-	if ok && c.Effect != nil {
-		out.Value, out.Low, out.High, out.Known = c.Effect.Difference, c.Effect.CI.Low, c.Effect.CI.High, true
+	if _, e := report.Weighed(st, p); e != nil {
+		out.Value, out.Low, out.High, out.Known = e.Difference, e.CI.Low, e.CI.High, true
 	}
 	return out
 }
@@ -143,13 +181,14 @@ func timeline(st *loop.State, rep report.Campaign) figure {
 	f := figure{ID: "timeline", Title: "Mean pass rate, candidate by candidate", About: "Squares were kept and became the champion; crosses were rejected; rings are undecided.", Head: []string{"candidate", "verdict", "mean pass rate", "sessions"}}
 	var points []xy
 	for i, p := range st.Progress {
-		c, ok := report.BuildCandidate(st, p.Candidate.ID, nil, nil)
-		mean, some := meanOf(c.Cells)
-		if !ok || !some {
+		cells, _ := report.Weighed(st, p)
+		mean, some := meanOf(cells)
+		if !some {
 			continue
 		}
-		points = append(points, xy{X: float64(i + 1), Y: mean, Name: fmt.Sprintf("%s: %.3f, %s", c.ID, mean, stateOf(p.Decided)), Class: classOf(p.Decided), Href: candidatePath(rep.ID, c.ID)})
-		f.Rows = append(f.Rows, []string{c.ID, stateOf(p.Decided), fmt.Sprintf("%.3f", mean), fmt.Sprint(c.Sessions)})
+		id := p.Candidate.ID
+		points = append(points, xy{X: float64(i + 1), Y: mean, Name: fmt.Sprintf("%s: %.3f, %s", id, mean, stateOf(p.Decided)), Class: classOf(p.Decided), Href: candidatePath(rep.ID, id)})
+		f.Rows = append(f.Rows, []string{id, stateOf(p.Decided), fmt.Sprintf("%.3f", mean), fmt.Sprint(p.Contest.Sessions)})
 	}
 	return series(f, points, "%.0f", "%.2f", nil)
 }

@@ -14,6 +14,7 @@ import (
 	"loopd/harness"
 	"loopd/loop"
 	"loopd/report"
+	"loopd/stats"
 )
 
 // candidateData is the page of a candidate.
@@ -27,6 +28,7 @@ type candidateData struct {
 	Differ  []flip // pairs of trials that came out differently
 	Trials  []trialRow
 	Exposed report.Rate
+	Alone   bool // in a file, without the pages around it
 }
 
 // flip is one repetition of a cell that one arm passed and the other did not.
@@ -53,12 +55,18 @@ func (s *Server) candidatePage(_ context.Context, v view, r *http.Request) (stri
 	if p == nil {
 		return "", nil, missing("candidate " + id + " in campaign " + st.Started.Campaign)
 	}
-	return "Candidate " + id, s.candidateOf(v, st, p), nil
+	return "Candidate " + id, s.candidateOf(v, at, p), nil
 }
 
-func (s *Server) candidateOf(v view, st *loop.State, p *loop.Progress) candidateData {
-	c, _ := report.BuildCandidate(st, p.Candidate.ID, nil, nil)
-	d := candidateData{Report: c, Verdict: stateOf(p.Decided), Class: classOf(p.Decided), Path: evidencePath(c.Path, st.Started.Settings.KeepAt)}
+// candidateOf is the page of a candidate, made once for every change of its
+// campaign; its wording is read anew, for its report is written later.
+func (s *Server) candidateOf(v view, at int, p *loop.Progress) candidateData {
+	st, b := v.state(at), v.begun(at)
+	d, known := b.candidates[p.Candidate.ID]
+	if !known {
+		d = s.measuredOf(st, p)
+		b.candidates[p.Candidate.ID] = d
+	}
 	text, err := wordingDiff(v, st.Started.Campaign, p.Candidate.ID)
 	switch {
 	case err != nil:
@@ -66,19 +74,37 @@ func (s *Server) candidateOf(v view, st *loop.State, p *loop.Progress) candidate
 	case text == "":
 		d.NoDiff = "It was refused before its wording was laid on the champion's."
 	}
-	d.Diff = report.Words(text)
-	d.Differ, d.Trials = flips(st, p), trialsOf(st, p)
-	n, k := 0, 0
-	for _, t := range st.Trials {
-		if t.Spec.Slot.Wording == p.Commit && t.Class == harness.Valid {
-			n++
+	d.Diff = report.Words(s.mask.text(text))
+	return d
+}
+
+// measuredOf is what was measured of a candidate.
+func (s *Server) measuredOf(st *loop.State, p *loop.Progress) candidateData {
+	c, _ := report.BuildCandidate(st, p.Candidate.ID, nil, nil)
+	c.Rationale, c.Author, c.Note = s.mask.text(c.Rationale), s.mask.text(c.Author), s.mask.text(c.Note)
+	c.Findings = slices.Clone(c.Findings)
+	for i := range c.Findings {
+		c.Findings[i].Detail = s.mask.text(c.Findings[i].Detail)
+	}
+	d := candidateData{Report: c, Verdict: stateOf(p.Decided), Class: classOf(p.Decided), Path: evidencePath(c.Path, st.Started.Settings.KeepAt)}
+	d.Differ, d.Trials = flips(st, p), s.trialsOf(st, p)
+	d.Exposed = exposedOf(st, "exposed", func(t *loop.Run) bool { return t.Spec.Slot.Wording == p.Commit })
+	return d
+}
+
+// exposedOf counts the valid sessions picked that are proved to have sent their
+// wording.
+func exposedOf(st *loop.State, name string, pick func(t *loop.Run) bool) report.Rate {
+	var c stats.Count
+	for i := range st.Trials {
+		if t := &st.Trials[i]; t.Class == harness.Valid && pick(t) {
+			c.N++
 			if t.Exposed {
-				k++
+				c.Pass++
 			}
 		}
 	}
-	d.Exposed = report.Rate{Name: "exposed", K: k, N: n}
-	return d
+	return report.Rate{Name: name, K: c.Pass, N: c.N, CI: stats.Wilson(c, .95)}
 }
 
 // wordingDiff reads the diff that was projected beside the campaign: making it
@@ -113,8 +139,9 @@ func flips(st *loop.State, p *loop.Progress) []flip {
 	if p.Contest == nil {
 		return nil
 	}
-	arms := map[string]map[string][]loop.Run{p.Contest.Against: {}, p.Contest.Wording: {}}
-	for _, t := range st.Trials {
+	arms := map[string]map[string][]*loop.Run{p.Contest.Against: {}, p.Contest.Wording: {}}
+	for i := range st.Trials {
+		t := &st.Trials[i]
 		if cells, own := arms[t.Spec.Slot.Wording]; own && t.Class == harness.Valid {
 			cell := t.Spec.Slot.Cell.String()
 			cells[cell] = append(cells[cell], t)
@@ -133,9 +160,10 @@ func flips(st *loop.State, p *loop.Progress) []flip {
 }
 
 // trialsOf lists the sessions of a comparison, both arms.
-func trialsOf(st *loop.State, p *loop.Progress) []trialRow {
+func (s *Server) trialsOf(st *loop.State, p *loop.Progress) []trialRow {
 	var out []trialRow
-	for _, t := range st.Trials {
+	for i := range st.Trials {
+		t := &st.Trials[i]
 		if t.Subject != p.Candidate.ID {
 			continue
 		}
@@ -143,7 +171,9 @@ func trialsOf(st *loop.State, p *loop.Progress) []trialRow {
 		if t.Spec.Slot.Wording == p.Commit {
 			arm = "candidate"
 		}
-		out = append(out, rowOf(t, arm))
+		row := rowOf(*t, arm)
+		row.Why = s.mask.text(row.Why)
+		out = append(out, row)
 	}
 	slices.Reverse(out)
 	return out

@@ -22,13 +22,16 @@ func File(ctx context.Context, o Options, name string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err = s.store.with(ctx, func(v view) error {
+		s.mask.follow(v.seal())
 		at, ok := v.campaign(name)
 		if !ok {
 			return missing("campaign")
 		}
 		d := fileData{campaignData: s.campaignOf(ctx, v, at)}
 		for _, p := range v.state(at).Progress {
-			d.Candidates = append(d.Candidates, s.candidateOf(v, v.state(at), p))
+			c := s.candidateOf(v, at, p)
+			c.Alone = true
+			d.Candidates = append(d.Candidates, c)
 		}
 		return s.pages.ExecuteTemplate(&out, "file", frame{Title: "Campaign " + d.Report.ID, Made: o.Now(), Alone: true, Page: d})
 	})

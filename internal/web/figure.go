@@ -187,7 +187,7 @@ func bars(f figure, list []bar) figure {
 		f.Empty = "None."
 		return f
 	}
-	x := axis{low: 0, from: labelWidth, to: figureWidth - 150}
+	x := axis{low: 0, from: labelWidth, to: figureWidth - 280}
 	for _, b := range list {
 		x.high = math.Max(x.high, b.Value)
 	}

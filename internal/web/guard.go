@@ -43,7 +43,7 @@ func Token(dir string) (string, error) {
 
 // The names under which a browser shows that it may look, and that a form is ours.
 const (
-	cookieName = "loopd"
+	cookieName = "loopd-"
 	formToken  = "token"
 )
 
@@ -95,7 +95,7 @@ func open(r *http.Request) bool {
 	if r.Method == http.MethodPost {
 		return false
 	}
-	return slices.Contains([]string{"/healthz", "/metrics", "/login"}, r.URL.Path) || strings.HasPrefix(r.URL.Path, "/static/")
+	return slices.Contains([]string{"/healthz", "/metrics", "/login", "/favicon.ico"}, r.URL.Path) || strings.HasPrefix(r.URL.Path, "/static/")
 }
 
 // ours says whether a Host names this server on this machine.
@@ -107,9 +107,14 @@ func (s *Server) ours(host string) bool {
 	return name == "127.0.0.1" || name == "localhost" || name == "::1"
 }
 
+// cookie is the name of the cookie of this server. It holds the port: browsers send
+// a cookie to every port of a host, and a second server would log the first one
+// out.
+func (s *Server) cookie() string { return cookieName + s.port }
+
 // knows says whether a request shows the token.
 func (s *Server) knows(r *http.Request) bool {
-	c, err := r.Cookie(cookieName)
+	c, err := r.Cookie(s.cookie())
 	return err == nil && same(c.Value, derived(s.o.Token, "cookie"))
 }
 
@@ -136,7 +141,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: derived(s.o.Token, "cookie"), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: s.cookie(), Value: derived(s.o.Token, "cookie"), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"loopd/internal/control"
-	"loopd/loop"
 )
 
 // liveEvery is how often a page that is open is looked at for news.
@@ -20,17 +19,13 @@ const liveEvery = time.Second
 // nowPage is the part of the campaign's page that says what is going on.
 func (s *Server) nowPage(w http.ResponseWriter, r *http.Request) {
 	text, err := s.nowPart(r.Context())
-	s.answer(w, text, err)
+	s.answer(w, r, text, err)
 }
 
 func (s *Server) nowPart(ctx context.Context) ([]byte, error) {
 	var out bytes.Buffer
 	err := s.store.with(ctx, func(v view) error {
-		var st *loop.State
-		if at, ok := v.campaign(""); ok {
-			st = v.state(at)
-		}
-		return s.pages.ExecuteTemplate(&out, "now", s.nowOf(ctx, st))
+		return s.pages.ExecuteTemplate(&out, "now", s.nowOf(ctx, v))
 	})
 	return out.Bytes(), err
 }
@@ -98,7 +93,7 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, ok := words[word]; !ok {
-		s.answer(w, nil, missing("such action"))
+		s.answer(w, r, nil, missing("such action"))
 		return
 	}
 	done, err := control.Dial(s.o.Dir).Do(r.Context(), word, r.PostForm.Get("reason"))
@@ -111,7 +106,7 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request) {
 // add puts a patch into the spool.
 func (s *Server) add(w http.ResponseWriter, r *http.Request) {
 	if s.o.Add == nil {
-		s.answer(w, nil, missing("such action"))
+		s.answer(w, r, nil, missing("such action"))
 		return
 	}
 	done, err := s.o.Add(r.Context(), r.PostForm.Get("patch"), r.PostForm.Get("rationale"))
@@ -124,7 +119,7 @@ func (s *Server) said(w http.ResponseWriter, r *http.Request, back, done string,
 		if _, ok := errors.AsType[*problem](err); !ok {
 			err = &problem{http.StatusConflict, err.Error()}
 		}
-		s.answer(w, nil, err)
+		s.answer(w, r, nil, err)
 		return
 	}
 	http.Redirect(w, r, back+"?said="+url.QueryEscape(done), http.StatusSeeOther)

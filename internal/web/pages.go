@@ -16,7 +16,7 @@ func parsePages() (*template.Template, error) {
 	return template.New("pages").Funcs(template.FuncMap{
 		"rate": rateText, "e": eText, "usd": usdText, "when": whenText, "short": shortText, "verdict": verdictOf, "span": spanText,
 		"path": candidatePath, "trialPath": func(id string) string { return "/trial/" + id },
-		"css": styleSheet, "state": stateWord, "until": untilText, "add": func(a, b int) int { return a + b }, "bytes": bytesText,
+		"css": styleSheet, "state": stateWord, "until": untilText, "add": func(a, b int) int { return a + b }, "bytes": bytesText, "price": priceText,
 	}).ParseFS(files, "pages/*.html")
 }
 
@@ -59,6 +59,14 @@ func usdText(c report.Cost) string {
 		text += fmt.Sprintf(", not reported by %d sessions", c.Unreported)
 	}
 	return text
+}
+
+// priceText is the list price of one session.
+func priceText(usd *float64) string {
+	if usd == nil {
+		return "not reported"
+	}
+	return fmt.Sprintf("%.4f USD", *usd)
 }
 
 func whenText(t time.Time) string {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"embed"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -127,6 +129,7 @@ func (s *Server) Handler() http.Handler {
 		panic(err) // it is part of the program
 	}
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(static)))
+	mux.HandleFunc("GET /favicon.ico", icon)
 	mux.HandleFunc("GET /login", s.login)
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /metrics", s.metrics)
@@ -145,6 +148,11 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /do/{word}", s.do)
 	mux.HandleFunc("POST /queue", s.add)
 	return s.guarded(mux)
+}
+
+// icon is what a browser asks for beside what is no page of ours, such as a file.
+func icon(w http.ResponseWriter, r *http.Request) {
+	http.ServeFileFS(w, r, files, "static/icon.svg")
 }
 
 // frame is what every page is drawn in.
@@ -171,13 +179,14 @@ func (s *Server) page(name string, build func(ctx context.Context, v view, r *ht
 	return func(w http.ResponseWriter, r *http.Request) {
 		var out bytes.Buffer
 		err := s.store.with(r.Context(), func(v view) error {
+			s.mask.follow(v.seal())
 			title, data, err := build(r.Context(), v, r)
 			if err != nil {
 				return err
 			}
 			return s.render(&out, name, title, data)
 		})
-		s.answer(w, out.Bytes(), err)
+		s.answer(w, r, out.Bytes(), err)
 	}
 }
 
@@ -186,10 +195,10 @@ func (s *Server) render(out *bytes.Buffer, name, title string, data any) error {
 }
 
 // answer sends a page, or says what is wrong on one.
-func (s *Server) answer(w http.ResponseWriter, page []byte, err error) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, page []byte, err error) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err == nil {
-		_, _ = w.Write(page) // the browser has gone
+		send(w, r, page)
 		return
 	}
 	status := http.StatusInternalServerError
@@ -203,6 +212,24 @@ func (s *Server) answer(w http.ResponseWriter, page []byte, err error) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(out.Bytes())
+}
+
+// worthPacking is from how many bytes on a page is packed.
+const worthPacking = 8 << 10
+
+// send writes a page, packed where the browser takes that.
+func send(w http.ResponseWriter, r *http.Request, page []byte) {
+	if len(page) < worthPacking || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		_, _ = w.Write(page) // the browser has gone
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is one of the package's own
+	}
+	_, _ = z.Write(page) // the browser has gone
+	_ = z.Close()
 }
 
 // liveNow is what the loopd that runs does, nil where none runs.

@@ -18,11 +18,20 @@ import (
 type Store struct {
 	dir string
 
-	mu      sync.Mutex
-	seq     int64
-	states  []*loop.State
-	reports map[int]report.Campaign // by place in states, of seq
-	trials  map[string]found        // by trial id
+	mu     sync.Mutex
+	seq    int64
+	states []*loop.State
+	built  map[int]*built   // by place in states
+	trials map[string]found // by trial id
+}
+
+// built is what was made of a campaign, until its next event.
+type built struct {
+	whole      bool // all but the candidates has been made
+	digest     report.Digest
+	figures    figures
+	exposed    [][2]report.Rate
+	candidates map[string]candidateData
 }
 
 // found is where a trial is.
@@ -30,7 +39,7 @@ type found struct{ campaign, trial int }
 
 // NewStore makes the store of a state directory. There need be no ledger yet.
 func NewStore(dir string) *Store {
-	return &Store{dir: dir, reports: make(map[int]report.Campaign), trials: make(map[string]found)}
+	return &Store{dir: dir, built: make(map[int]*built), trials: make(map[string]found)}
 }
 
 // view is what the ledger adds up to at one moment. It is valid only while the
@@ -94,7 +103,7 @@ func (s *Store) add(e ledger.Entry) error {
 		return err
 	}
 	s.seq = e.Seq
-	delete(s.reports, at)
+	delete(s.built, at)
 	if r, ok := p.(loop.Recorded); ok {
 		s.trials[r.Trial.ID] = found{at, len(s.states[at].Trials) - 1}
 	}
@@ -111,17 +120,40 @@ func (v view) campaign(name string) (int, bool) {
 	return at, at >= 0
 }
 
+// seal is that of the newest campaign, empty for none.
+func (v view) seal() string {
+	at, ok := v.campaign("")
+	if !ok {
+		return ""
+	}
+	return string(v.state(at).Started.Seal)
+}
+
 func (v view) state(at int) *loop.State { return v.s.states[at] }
 
-// report is the report of a campaign, made once for every change.
-func (v view) report(at int) report.Campaign {
-	r, known := v.s.reports[at]
+// begun is what was made of a campaign so far.
+func (v view) begun(at int) *built {
+	b, known := v.s.built[at]
 	if !known {
-		r = report.Build(v.s.states[at], v.s.states[:at]...)
-		v.s.reports[at] = r
+		b = &built{candidates: make(map[string]candidateData)}
+		v.s.built[at] = b
 	}
-	return r
+	return b
 }
+
+// built is what is shown of a whole campaign, made once for every change.
+func (v view) built(at int) *built {
+	b := v.begun(at)
+	if !b.whole {
+		st := v.s.states[at]
+		b.digest, b.exposed, b.whole = report.BuildDigest(st, nil, nil, v.s.states[:at]...), exposures(st), true
+		b.figures = figuresOf(st, b.digest.Campaign)
+	}
+	return b
+}
+
+// report is the report of a campaign.
+func (v view) report(at int) report.Campaign { return v.built(at).digest.Campaign }
 
 // trial finds a trial by its id.
 func (v view) trial(id string) (*loop.State, loop.Run, bool) {

