@@ -145,13 +145,6 @@ func (s *State) applyExtended(p Extended) error {
 	return nil
 }
 
-// GateOpen says whether the campaign ended at a gate whose evidence may still
-// grow. One that was scored again by other rules does not go on under its own,
-// and one that a person vetoed not at all.
-func (s *State) GateOpen() bool {
-	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && len(s.Kept) > 0 && len(s.Rescored) == 0 && s.Vetoed == nil
-}
-
 func (s *State) applyPlanned(p Planned) error {
 	if s.open || p.Round.N != len(s.Rounds)+1 {
 		return fmt.Errorf("apply %s: round %d cannot follow", p.Kind(), p.Round.N)

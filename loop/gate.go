@@ -98,3 +98,10 @@ func gateGuard(s *State, c *Contest) Decision {
 	}
 	return Decision{Guards: asks}
 }
+
+// GateOpen says whether the campaign ended at a gate whose evidence may still
+// grow. One that was scored again by other rules does not go on under its own,
+// and one that a person vetoed not at all.
+func (s *State) GateOpen() bool {
+	return s.Ended != nil && s.Ended.Outcome == Unconfirmed && s.Ended.Open && len(s.Kept) > 0 && len(s.Rescored) == 0 && s.Vetoed == nil
+}

@@ -6,10 +6,10 @@ import (
 	"loopd/loop"
 )
 
-// headline is the one sentence on top, the verdict first.
 // Headline is the end of a campaign in one line, or how far it is.
 func Headline(s *loop.State) string { return headline(s) }
 
+// headline is the one sentence on top, the verdict first.
 func headline(s *loop.State) string {
 	switch {
 	case s.Halted != nil:
