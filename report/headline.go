@@ -6,11 +6,8 @@ import (
 	"loopd/loop"
 )
 
-// headline is the one sentence on top, the verdict first.
-// Headline is the end of a campaign in one line, or how far it is.
-func Headline(s *loop.State) string { return headline(s) }
-
-func headline(s *loop.State) string {
+// Headline is the one sentence on top of a campaign's report, the verdict first.
+func Headline(s *loop.State) string {
 	switch {
 	case s.Halted != nil:
 		return "halted: " + s.Halted.Reason
