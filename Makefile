@@ -8,10 +8,11 @@ SHELL := /bin/sh
 PREFIX ?= /usr/local
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 AGENT_CLI := .tools/agent-cli
+AXE := .tools/axe
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build baseline demo test rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full soak soak-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
+.PHONY: help build baseline demo test pictures rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full soak soak-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -31,20 +32,25 @@ baseline: build ## evaluate docs/eval again and write its baseline.json and base
 
 test: setup check race ## set up what the tests need, check, then run every test once under the race detector
 
-setup: ## what the tests need: a C compiler, bubblewrap, and the pinned agent CLI below .tools/
+setup: ## what the tests need: a C compiler, bubblewrap, Chromium, and the pinned agent CLI and axe-core below .tools/
 	@echo "== set up: C compiler"
 	@./scripts/c-compiler.sh
 	@echo "== set up: bubblewrap"
 	@./scripts/bubblewrap.sh
 	@echo "== set up: strace and ext4, for disks that fail"
 	@./scripts/disk-faults.sh
+	@echo "== set up: Chromium"
+	@./scripts/chromium.sh
+	@echo "== set up: axe-core"
+	@./scripts/axe/install.sh $(AXE)
 	@echo "== set up: agent CLI"
 	@./scripts/agent-cli/install.sh $(AGENT_CLI)
 
 # A skip of what LOOPD_REQUIRE names is a failure.
 race:
 	@echo "== go test -race ./..."
-	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE="claude,bwrap,landlock$$(./scripts/disk-faults.sh --usable)" LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE="claude,bwrap,landlock,chromium$$(./scripts/disk-faults.sh --usable)" LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+		LOOPD_AXE="$$(./scripts/axe/install.sh $(AXE))" \
 		CGO_ENABLED=1 go test -race -timeout 15m ./...
 
 rungs: ## the rungs of isolation on Anthropic's sandbox runtime too; needs socat and ripgrep
@@ -88,6 +94,11 @@ first-night-full: setup ## type docs/first-night.md word for word with the real 
 mutate-full: ## switch off every rule of the harness in turn and want a test to fail (about 3 minutes; go test runs a sample)
 	@echo "== mutate every rule"
 	@LOOPD_MUTATE=full go test -count=1 -timeout 30m -v -run TestEveryRuleIsNeeded ./internal/mutants
+
+pictures: setup ## look at the pages: a picture of each below /tmp/loopd-pages, in light, dark, narrow and printed
+	@mkdir -p /tmp/loopd-pages
+	@LOOPD_SHOTS=/tmp/loopd-pages LOOPD_REQUIRE=chromium LOOPD_AXE="$$(./scripts/axe/install.sh $(AXE))" go test -count=1 -run 'TestInABrowser' ./internal/web
+	@ls /tmp/loopd-pages
 
 bench-trial: setup ## what loopd itself costs beside the sessions it runs: a table (about 5 minutes)
 	@echo "== measure trials beside bare sessions"

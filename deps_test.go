@@ -83,6 +83,8 @@ golang.org/x/sync                  *
 github.com/google/go-cmp           tests
 pgregory.net/rapid                 tests
 go.uber.org/goleak                 tests
+github.com/chromedp/chromedp       tests
+github.com/chromedp/cdproto        tests
 github.com/rogpeppe/go-internal    tests
 `
 

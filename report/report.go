@@ -179,7 +179,7 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 			c.Drift = append(c.Drift, Drifted{Path: d.Path, Kind: string(d.Kind), Old: d.Old, New: d.New})
 		}
 	}
-	c.Headline = headline(s)
+	c.Headline = Headline(s)
 	return c
 }
 

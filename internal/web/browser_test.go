@@ -191,7 +191,7 @@ func TestInABrowser(t *testing.T) {
 	dir := privateDir(t)
 	n := fabricate(t, dir, plan{candidates: 20, budget: 1500, rich: -1})
 	write(t, filepath.Join(dir, "spool", "ab12.yaml"), "rationale: shorter\nfiles:\n  skills/find/SKILL.md: text\n")
-	o := optionsFor(t, dir)
+	o := sealed(t, optionsFor(t, dir))
 	o.Add = func(context.Context, string, string) (string, error) { return "queued it", nil }
 	s := openSite(t, o)
 	b.do(t, chromedp.Navigate(s.s.Link()))
@@ -251,10 +251,10 @@ func TestInABrowser(t *testing.T) {
 		b.until(t, `location.hash.startsWith("#L")`)
 		b.quiet(t, s)
 	})
-	t.Run("kept up to date", func(t *testing.T) { keptUpToDate(t, b, s, dir, n) })
 	if to := os.Getenv("LOOPD_SHOTS"); to != "" {
 		t.Run("pictures", func(t *testing.T) { pictures(t, b, s, n, to) })
 	}
+	t.Run("kept up to date", func(t *testing.T) { keptUpToDate(t, b, s, dir, n) })
 }
 
 // press goes on by the tabulator until an expression holds.

@@ -271,5 +271,5 @@ func evidencePath(path []loop.PathPoint, keepAt float64) figure {
 		points = append(points, xy{X: float64(p.Sessions), Y: y, Name: fmt.Sprintf("%d sessions: E = %.3g", p.Sessions, math.Exp(p.LogE)), Class: "open"})
 		f.Rows = append(f.Rows, []string{fmt.Sprint(p.Sessions), fmt.Sprintf("%.3g", math.Exp(p.LogE)), fmt.Sprintf("%+.2f", y)})
 	}
-	return series(f, points, "%.0f", "%.1f", map[string]float64{fmt.Sprintf("keep at E = %g", keepAt): math.Log10(keepAt)})
+	return series(f, points, "%.0f", "%.2f", map[string]float64{fmt.Sprintf("keep at E = %g", keepAt): math.Log10(keepAt)})
 }

@@ -140,7 +140,11 @@ func flips(st *loop.State, p *loop.Progress) []flip {
 		return nil
 	}
 	arms := map[string]map[string][]*loop.Run{p.Contest.Against: {}, p.Contest.Wording: {}}
-	for i := range st.Trials {
+	last := len(st.Trials) - 1 // of its comparison: what came later decided nothing
+	for last >= 0 && st.Trials[last].Subject != p.Candidate.ID {
+		last--
+	}
+	for i := range st.Trials[:last+1] {
 		t := &st.Trials[i]
 		if cells, own := arms[t.Spec.Slot.Wording]; own && t.Class == harness.Valid {
 			cell := t.Spec.Slot.Cell.String()

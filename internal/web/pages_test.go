@@ -55,6 +55,38 @@ func TestEveryPageIsThere(t *testing.T) {
 	}
 }
 
+func TestTheSealIsShown(t *testing.T) {
+	t.Parallel()
+	dir := privateDir(t)
+	o := sealed(t, optionsFor(t, dir))
+	s := openSite(t, o)
+	if text := plainText(s.want("/frozen")); !strings.Contains(text, "The seal holds") || !strings.Contains(text, "scenarios/W1.md") {
+		t.Errorf("a seal that holds:\n%s", text)
+	}
+	file := filepath.Join(o.SealedDir, "scenarios", "W1.md")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(data, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text := plainText(s.want("/frozen")); !strings.Contains(text, "The seal does not match") || !strings.Contains(text, "loopd freeze --reason") || strings.Contains(text, "The seal holds") {
+		t.Errorf("a seal that does not:\n%s", text)
+	}
+}
+
+// sealed lays out and seals the bundled suite in a state directory.
+func sealed(t *testing.T, o Options) Options {
+	t.Helper()
+	suite, err := campaign.Home{Dir: o.Dir}.OpenBundled(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.SealedDir = suite.Dir
+	return o
+}
+
 func TestACheckLeadsToItsLine(t *testing.T) {
 	t.Parallel()
 	dir := privateDir(t)

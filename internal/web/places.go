@@ -34,7 +34,7 @@ func (s *Server) frozenPage(ctx context.Context, v view, _ *http.Request) (strin
 	manifest, err := frozen.ReadManifest(d.Dir)
 	switch {
 	case d.Dir == "" || errors.Is(err, fs.ErrNotExist):
-		d.Problem = "Nothing is sealed: loopd freeze seals what measures."
+		d.Problem = "Nothing is sealed yet; loopd freeze seals what measures."
 		return "Frozen", d, nil
 	case err != nil:
 		d.Problem = err.Error()
