@@ -125,6 +125,11 @@ func (b *browser) until(t *testing.T, expression string) {
 			return
 		}
 	}
+	t.Errorf("DEBUG %s", eval[string](t, b, "fetch('/now').then(r=>r.text())"))
+	t.Errorf("DEBUG2 %s", eval[string](t, b, "document.querySelector('#now').outerHTML + document.visibilityState + JSON.stringify(performance.getEntriesByType('resource').map(e=>e.name))"))
+	b.mu.Lock()
+	t.Errorf("DEBUG3 %v", b.told)
+	b.mu.Unlock()
 	t.Fatalf("never: %s\n%.600s", expression, eval[string](t, b, "document.body.innerText"))
 }
 
