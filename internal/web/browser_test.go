@@ -69,6 +69,10 @@ func newBrowser(t *testing.T) *browser {
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
+	// A page in the background lets go of its live part: this one is looked at.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	if err := chromedp.Listen(ctx, b.hear); err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +129,8 @@ func (b *browser) until(t *testing.T, expression string) {
 			return
 		}
 	}
+	t.Logf("the server says now: %s", eval[string](t, b, "fetch('/now').then(r => r.text())"))
+	t.Logf("the page is %s: %.600s", eval[string](t, b, "document.visibilityState"), eval[string](t, b, "document.querySelector('main').outerHTML"))
 	t.Fatalf("never: %s\n%.600s", expression, eval[string](t, b, "document.body.innerText"))
 }
 
