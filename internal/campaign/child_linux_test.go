@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,7 +134,8 @@ func sentences() []string {
 type rigged struct {
 	campaignChild
 	t      *testing.T
-	prefix []string // a program to run it under
+	prefix []string   // a program to run it under
+	mu     sync.Mutex // over acked
 	acked  map[string]bool
 }
 
@@ -182,7 +184,9 @@ func (r *rigged) until(cmd *exec.Cmd, trials int, stop func(*os.Process)) bool {
 		id, ok := strings.CutPrefix(lines.Text(), "trial ")
 		done = done || lines.Text() == "done"
 		if ok {
+			r.mu.Lock()
 			r.acked[id] = true
+			r.mu.Unlock()
 			if seen++; seen == trials {
 				stop(cmd.Process)
 			}
@@ -253,7 +257,7 @@ func (r *rigged) wholeFiles(what string) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if len(files) == 0 && len(r.acked) > 20 {
+		if len(files) == 0 && r.ackedSoFar() > 20 {
 			r.t.Errorf("%s: nothing at %s", what, pattern)
 		}
 		for _, f := range files {
@@ -262,6 +266,12 @@ func (r *rigged) wholeFiles(what string) {
 			}
 		}
 	}
+}
+
+func (r *rigged) ackedSoFar() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.acked)
 }
 
 // finish runs the child to its end and returns its verdicts.

