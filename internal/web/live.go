@@ -42,11 +42,8 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	var last []byte
 	for {
-		text, err := s.nowPart(r.Context())
-		if err != nil {
-			return
-		}
-		if !bytes.Equal(text, last) {
+		// What cannot be read for a moment is looked at again at the next tick.
+		if text, err := s.nowPart(r.Context()); err == nil && !bytes.Equal(text, last) {
 			last = bytes.Clone(text)
 			for line := range strings.Lines(string(text)) {
 				fmt.Fprintf(w, "data: %s\n", strings.TrimRight(line, "\r\n"))
