@@ -179,7 +179,7 @@ func TestTasksAreMasked(t *testing.T) {
 
 func TestOddCampaigns(t *testing.T) {
 	t.Parallel()
-	long, odd := strings.Repeat("x", 300), "שלום עולם ‮ 👩‍🔬 ‏مرحبا"
+	long, odd := strings.Repeat("x", 300), "שלום עולם \u202e 👩\u200d🔬 \u200fمرحبا"
 	tests := []struct {
 		name string
 		plan *plan // nil for no ledger
