@@ -49,10 +49,7 @@ func NewAsker(ctx context.Context, o Options, model string, limit time.Duration)
 	if model == "" || o.Gateway == nil || limit <= 0 {
 		return nil, errors.New("ask the agent: no model, no gateway or no limit")
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	a := &Asker{executor: &Executor{o: o}, model: model, limit: limit}
+	a := &Asker{executor: &Executor{o: o.timed()}, model: model, limit: limit}
 	a.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
 	var err error
 	if a.git, err = sandbox.NewGitTemplate(ctx, a.project); err != nil {

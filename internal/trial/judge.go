@@ -118,7 +118,7 @@ func NewCLIJudge(ctx context.Context, o Options) (*CLIJudge, error) {
 	if o.Suite.Launch.Judge.Model == "" || o.Gateway == nil {
 		return nil, errors.New("make judge: the launch profile names no model, or there is no gateway")
 	}
-	j := &CLIJudge{executor: &Executor{o: o}, limit: judgeLimit}
+	j := &CLIJudge{executor: &Executor{o: o.timed()}, limit: judgeLimit}
 	j.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
 	var err error
 	if j.git, err = sandbox.NewGitTemplate(ctx, j.project); err != nil {

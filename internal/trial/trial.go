@@ -88,6 +88,14 @@ type Options struct {
 	Now    func() time.Time
 }
 
+// timed goes by the clock on the wall where no other is given.
+func (o Options) timed() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
 // Executor runs specs. It is safe for concurrent use.
 type Executor struct {
 	o      Options
@@ -115,7 +123,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	if _, err := agent.KillLeftovers(o.Store, runningFile); err != nil {
 		return nil, err
 	}
-	e := &Executor{o: o, starts: make(map[string]*start), sealed: SealedTexts(o.Suite)}
+	e := &Executor{o: o.timed(), starts: make(map[string]*start), sealed: SealedTexts(o.Suite)}
 	e.asked.first = make(map[string]harness.Fingerprint)
 	maps.Copy(e.asked.first, o.Asked)
 	e.asked.served = make(map[string]harness.Served)
