@@ -256,7 +256,7 @@ func TestWhatLoopdContributesIsNeutral(t *testing.T) { // I3
 			if words := added(session, bare, ids); len(words) > 0 {
 				t.Errorf("telling words: %q", words)
 			}
-			if host, err := os.Hostname(); err == nil && walled && host != "localhost" && strings.Contains(session, host) {
+			if host, err := os.Hostname(); err == nil && walled && host != "localhost" && regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).MatchString(session) {
 				t.Errorf("the machine's name %s is told", host)
 			}
 		})
