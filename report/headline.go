@@ -6,11 +6,9 @@ import (
 	"loopd/loop"
 )
 
-// Headline is the end of a campaign in one line, or how far it is.
-func Headline(s *loop.State) string { return headline(s) }
-
-// headline is the one sentence on top, the verdict first.
-func headline(s *loop.State) string {
+// Headline is the one sentence on top, the verdict first: how a campaign ended, or
+// how far it is.
+func Headline(s *loop.State) string {
 	switch {
 	case s.Halted != nil:
 		return "halted: " + s.Halted.Reason

@@ -18,7 +18,7 @@ import (
 	"loopd/internal/gitrepo"
 )
 
-const captureHelp = `  loopd capture ~/work/project > after.json
+const captureHelp = `  loopd capture ~/project > after.json
   loopd capture . --out after.json
 
 Reads the git repository that DIR is in into one JSON document for loopd eval
