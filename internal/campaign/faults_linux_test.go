@@ -115,10 +115,20 @@ func (d *disk) mount() {
 
 func (d *disk) unmount() {
 	d.t.Helper()
-	if out, err := exec.Command("umount", d.dir).CombinedOutput(); err != nil {
-		d.t.Fatalf("umount: %v: %s", err, out)
-	}
+	unmount(d.t, d.dir)
 	d.up = false
+}
+
+// unmount takes a file system away. Nothing may be between fork and exec then: for
+// that moment a child of another test holds every file that is open here.
+func unmount(t *testing.T, dir string) {
+	t.Helper()
+	syscall.ForkLock.Lock()
+	err := syscall.Unmount(dir, 0)
+	syscall.ForkLock.Unlock()
+	if err != nil {
+		t.Fatalf("unmount %s: %v", dir, err)
+	}
 }
 
 // shutdown is the ioctl by which ext4 stops at once, and withoutLog its flag by
@@ -258,9 +268,7 @@ func TestADiskThatFills(t *testing.T) {
 		if diff := cmp.Diff(want, r.finish()); diff != "" {
 			t.Errorf("%d KiB: other verdicts than undisturbed (-want +got):\n%s", size, diff)
 		}
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Fatal(err)
-		}
+		unmount(t, dir)
 	}
 	t.Logf("%d of %d sizes: the campaign waited for room", waits, sizes)
 	if waits == 0 {

@@ -21,6 +21,9 @@ func smallDisk(t *testing.T, size string) string {
 		t.Skipf("mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
+		// A child between fork and exec holds every file that is open here.
+		syscall.ForkLock.Lock()
+		defer syscall.ForkLock.Unlock()
 		if err := syscall.Unmount(dir, 0); err != nil {
 			t.Errorf("unmount: %v", err)
 		}
