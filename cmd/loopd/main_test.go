@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,10 +100,30 @@ func buildReleased(t *testing.T, dir string) {
 	}
 }
 
+// filesFit holds what a script left of reports and status.json against their
+// schemas.
+func filesFit(e *testscript.Env) {
+	for _, pattern := range []string{"reports/*/*.json", "status.json"} {
+		for _, above := range []string{"*", "*/*", "*/*/*", "*/*/*/*"} {
+			files, err := filepath.Glob(filepath.Join(e.WorkDir, above, pattern))
+			if err != nil {
+				e.T().Fatal(err)
+			}
+			for _, name := range files {
+				data, err := os.ReadFile(name)
+				if err = cmp.Or(err, fits(data)); err != nil {
+					e.T().Fatal(name, err)
+				}
+			}
+		}
+	}
+}
+
 // setUp gives a script a home, a state directory and a model of its own.
 func setUp(e *testscript.Env, cache string) error {
 	a := newAPI()
 	e.Defer(a.close)
+	e.Defer(func() { filesFit(e) })
 	e.Values[apiKey{}] = a
 	e.Values[treesKey{}] = make(map[string]map[string]string)
 	for name, value := range map[string]string{
