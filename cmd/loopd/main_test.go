@@ -1,7 +1,9 @@
 package main
 
 import (
-	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,19 +105,22 @@ func buildReleased(t *testing.T, dir string) {
 // filesFit holds what a script left of reports and status.json against their
 // schemas.
 func filesFit(e *testscript.Env) {
-	for _, pattern := range []string{"reports/*/*.json", "status.json"} {
-		for _, above := range []string{"*", "*/*", "*/*/*", "*/*/*/*"} {
-			files, err := filepath.Glob(filepath.Join(e.WorkDir, above, pattern))
-			if err != nil {
-				e.T().Fatal(err)
-			}
-			for _, name := range files {
-				data, err := os.ReadFile(name)
-				if err = cmp.Or(err, fits(data)); err != nil {
-					e.T().Fatal(name, err)
-				}
+	err := filepath.WalkDir(e.WorkDir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "trials"):
+			return fs.SkipDir
+		case d.Name() == "status.json", filepath.Ext(name) == ".json" && filepath.Base(filepath.Dir(filepath.Dir(name))) == "reports":
+			data, err := os.ReadFile(name)
+			if err := errors.Join(err, fits(data)); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		e.T().Fatal(err)
 	}
 }
 

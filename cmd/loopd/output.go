@@ -25,32 +25,32 @@ type output struct {
 	schema string // as the document says it: loopd:KIND/N; another shape, another N
 	shape  reflect.Type
 	verbs  string // which print it for --json, with commas between
-	kept   string // what else it is, empty for nothing
+	kept   string // how that goes on: when they do, or the file it is kept in
 }
 
 // outputs is all JSON that loopd prints or writes for others to read.
 var outputs = []output{
-	{report.CampaignSchema, reflect.TypeFor[report.Campaign](), "run, resume, finish, report", "campaign.json of a campaign"},
-	{report.CandidateSchema, reflect.TypeFor[report.Candidate](), "report, candidate show", "ID.json of a candidate"},
-	{report.DigestSchema, reflect.TypeFor[report.Digest](), "report", "digest.json: with --digest"},
-	{"loopd:agreement/1", reflect.TypeFor[report.Agreement](), "report", "with --labels"},
-	{report.DiffSchema, reflect.TypeFor[report.Diff](), "diff", "of campaigns"},
-	{report.EvalDiffSchema, reflect.TypeFor[report.SavedDocument](), "diff", "of reports of loopd eval"},
+	{report.CampaignSchema, reflect.TypeFor[report.Campaign](), "run, resume, finish, report", ", campaign.json"},
+	{report.CandidateSchema, reflect.TypeFor[report.Candidate](), "report, candidate show", ", a candidate's ID.json"},
+	{report.DigestSchema, reflect.TypeFor[report.Digest](), "report", " with --digest, digest.json"},
+	{"loopd:agreement/1", reflect.TypeFor[report.Agreement](), "report", " with --labels"},
+	{report.DiffSchema, reflect.TypeFor[report.Diff](), "diff", " of campaigns"},
+	{report.EvalDiffSchema, reflect.TypeFor[report.SavedDocument](), "diff", " of reports of loopd eval"},
 	{report.EvalSchema, reflect.TypeFor[report.EvalDocument](), "eval trace, eval repo", ""},
 	{"loopd:status/1", reflect.TypeFor[status](), "status", ""},
-	{campaign.GlanceSchema, reflect.TypeFor[keptStatus](), "", "status.json of a state directory"},
+	{campaign.GlanceSchema, reflect.TypeFor[keptStatus](), "", "status.json in the state directory"},
 	{"loopd:notice/1", reflect.TypeFor[notice](), "", "what a webhook is told"},
-	{"loopd:plan/1", reflect.TypeFor[outlook](), "plan", "for a budget"},
-	{"loopd:budgets/1", reflect.TypeFor[budgets](), "plan", "without one"},
+	{"loopd:plan/1", reflect.TypeFor[outlook](), "plan", " with a budget"},
+	{"loopd:budgets/1", reflect.TypeFor[budgets](), "plan", " without a budget"},
 	{"loopd:candidates/1", reflect.TypeFor[candidateList](), "candidate list", ""},
 	{"loopd:adoption/1", reflect.TypeFor[adopted](), "adopt", ""},
 	{"loopd:rescore/1", reflect.TypeFor[campaign.Rescoring](), "rescore", ""},
 	{"loopd:rehearsal/1", reflect.TypeFor[rehearsal.Result](), "rehearse", ""},
-	{"loopd:rehearsals/1", reflect.TypeFor[manySeeds](), "rehearse", "with --seeds"},
-	{"loopd:rehearsal-night/1", reflect.TypeFor[nightResult](), "rehearse", "with --daemon"},
-	{"loopd:rehearsal-plan/1", reflect.TypeFor[planned](), "rehearse", "with --print-plan"},
+	{"loopd:rehearsals/1", reflect.TypeFor[manySeeds](), "rehearse", " with --seeds"},
+	{"loopd:rehearsal-night/1", reflect.TypeFor[nightResult](), "rehearse", " with --daemon"},
+	{"loopd:rehearsal-plan/1", reflect.TypeFor[planned](), "rehearse", " with --print-plan"},
 	{"loopd:transcript/1", reflect.TypeFor[readStream](), "transcript", ""},
-	{"loopd:cell/1", reflect.TypeFor[cellSession](), "cell", "a line each session"},
+	{"loopd:cell/1", reflect.TypeFor[cellSession](), "cell", ", a line each session"},
 	{"loopd:score/1", reflect.TypeFor[scored](), "score", ""},
 	{"loopd:selftest/1", reflect.TypeFor[selftestResult](), "selftest", ""},
 	{"loopd:judge/1", reflect.TypeFor[judgeResult](), "judge", ""},
@@ -67,12 +67,12 @@ var outputs = []output{
 	{"loopd:login/1", reflect.TypeFor[stored](), "login", ""},
 	{"loopd:doctor/1", reflect.TypeFor[examined](), "doctor", ""},
 	{"loopd:verify/1", reflect.TypeFor[campaign.Found](), "verify", ""},
-	{"loopd:verify-ledger/1", reflect.TypeFor[audited](), "verify", "with --state"},
-	{"loopd:verify-export/1", reflect.TypeFor[campaign.Exported](), "verify", "with --export"},
+	{"loopd:verify-ledger/1", reflect.TypeFor[audited](), "verify", " with --state"},
+	{"loopd:verify-export/1", reflect.TypeFor[campaign.Exported](), "verify", " with --export"},
 	{"loopd:prune/1", reflect.TypeFor[campaign.Pruned](), "prune", ""},
 	{"loopd:config/1", reflect.TypeFor[inForce](), "config", ""},
 	{"loopd:simulation/1", reflect.TypeFor[simulated](), "simulate", ""},
-	{"loopd:simulation-null/1", reflect.TypeFor[nullResult](), "simulate", "with --null"},
+	{"loopd:simulation-null/1", reflect.TypeFor[nullResult](), "simulate", " with --null"},
 	{"loopd:version/1", reflect.TypeFor[versions](), "version", ""},
 }
 
@@ -91,13 +91,7 @@ func (o output) kind() string {
 
 // of says what the document is of, in a few words.
 func (o output) of() string {
-	switch {
-	case o.verbs == "":
-		return o.kept
-	case o.kept == "":
-		return o.verbs
-	}
-	return o.verbs + "; " + o.kept
+	return strings.TrimLeft(o.verbs+o.kept, ", ")
 }
 
 // text is the JSON Schema (draft 2020-12) of the document.

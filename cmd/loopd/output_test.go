@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,8 +67,8 @@ func TestOutputSchemas(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob("schema/*")
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(files) < len(want) {
+		t.Fatalf("got %d files in schema, %v, want %d", len(files), err, len(want))
 	}
 	for _, f := range files {
 		if !want[f] {
@@ -117,10 +118,10 @@ func shapeDigest(t *testing.T, text []byte) string {
 func dropDescriptions(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if _, text := v["description"].(string); text {
-			delete(v, "description")
-		}
-		for _, part := range v {
+		for key, part := range v {
+			if _, text := part.(string); text && (key == "description" || key == "title") {
+				delete(v, key)
+			}
 			dropDescriptions(part)
 		}
 	case []any:
@@ -241,6 +242,54 @@ func fits(text []byte) error {
 		}
 		if err := s.Validate(doc); err != nil {
 			return fmt.Errorf("document %d: %w", n, err)
+		}
+	}
+}
+
+// The goldens of package report fit, and each that is damaged in one place does not.
+func TestDamagedDocumentsDoNotFit(t *testing.T) {
+	t.Parallel()
+	schemas, err := compiledOutputs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../report/testdata/*.json")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("got %d goldens, %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err := errors.Join(err, fits(text)); err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		var doc map[string]any
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		damaged := func(what string, change func()) {
+			good := maps.Clone(doc)
+			change()
+			if text, err := json.Marshal(doc); err != nil || fits(text) == nil {
+				t.Errorf("%s fits with %s, %v", file, what, err)
+			}
+			doc = good
+		}
+		for _, key := range schemas[doc["schema"].(string)].Required {
+			damaged(key+" dropped", func() { delete(doc, key) })
+			damaged(key+" of another type", func() { doc[key] = []any{[]any{0}} })
+		}
+		damaged("a key more", func() { doc["more"] = 1 })
+		damaged("a word of no set", func() { doc["harness"] = "guessed" })
+		damaged("a later number", func() { doc["schema"] = strings.TrimSuffix(doc["schema"].(string), "1") + "2" })
+		for key, v := range doc {
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				if first, ok := list[0].(map[string]any); ok {
+					first["more"] = 1
+					damaged("a key more in "+key, func() {})
+					delete(first, "more")
+				}
+			}
 		}
 	}
 }
