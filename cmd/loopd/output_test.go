@@ -53,7 +53,8 @@ func TestOutputSchemas(t *testing.T) {
 		case !known:
 			t.Errorf("%s is not in %s: go test ./cmd/loopd -run TestOutputSchemas -update", o.schema, publishedFile)
 		case digest != shapeDigest(t, text):
-			t.Errorf("the shape of %s has changed, and others read it: give it the next number where it is named, then go test ./cmd/loopd -run TestOutputSchemas -update", o.schema)
+			t.Errorf("the shape of %s has changed, and others read it: give it the next number where it is named, or, where that number was never released, "+
+				"delete its line in %s; then go test ./cmd/loopd -run TestOutputSchemas -update", o.schema, publishedFile)
 			continue
 		}
 		if *update {
