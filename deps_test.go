@@ -74,7 +74,8 @@ mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/landlock-lsm/go-landlock internal/sandbox
 github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
 github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
-github.com/santhosh-tekuri/jsonschema/v6 harness
+github.com/santhosh-tekuri/jsonschema/v6 harness tests
+github.com/google/jsonschema-go    tests
 github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *

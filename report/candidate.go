@@ -14,7 +14,7 @@ import (
 
 // Candidate is the report of one candidate, verdict first.
 type Candidate struct {
-	Version   int          `json:"version"`
+	Schema    string       `json:"schema"` // CandidateSchema
 	Harness   harness.Kind `json:"harness"`
 	Campaign  string       `json:"campaign"`
 	Simulated bool         `json:"simulated"`
@@ -100,7 +100,7 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 		return Candidate{}, false
 	}
 	c := Candidate{
-		Version: Version, Harness: harness.Unprompted, Campaign: s.Started.Campaign, Simulated: s.Started.Simulated,
+		Schema: CandidateSchema, Harness: harness.Unprompted, Campaign: s.Started.Campaign, Simulated: s.Started.Simulated,
 		Summary: summary(s, p), Author: p.Candidate.Author, Commit: p.Commit, Parent: p.Parent, Targets: p.Candidate.Targets, TargetsFrom: p.Candidate.TargetsFrom,
 		Cells: []Cell{}, Invalid: []Invalid{}, Path: []loop.PathPoint{}, Diff: diff(before, after),
 	}

@@ -22,7 +22,7 @@ type Document struct {
 // Diff is what changed from report A to report B of one harness kind. Of
 // campaigns the champions are compared, which is what each came to.
 type Diff struct {
-	Version   int          `json:"version"`
+	Schema    string       `json:"schema"` // DiffSchema, or EvalDiffSchema with Saved
 	Harness   harness.Kind `json:"harness"`
 	A         Side         `json:"a"`
 	B         Side         `json:"b"`
@@ -45,7 +45,7 @@ type Diff struct {
 	// Regressions says each in one line; empty when nothing regressed.
 	Regressions []string `json:"regressions"`
 	// Saved is set where the reports are those of an evaluator of saved documents;
-	// of the rest version, kind, Differs and Regressions are then in use.
+	// of the rest schema, kind, Differs and Regressions are then in use.
 	Saved *SavedDiff `json:"-"`
 }
 
@@ -147,21 +147,26 @@ func Compare(a, b Document, across bool) (Diff, error) {
 	if headA.Harness != headB.Harness {
 		return Diff{}, &IncomparableError{fmt.Sprintf("compare reports: %s is of kind %s, %s of kind %s: kinds are never mixed", a.Name, headA.Harness, b.Name, headB.Harness)}
 	}
-	switch headA.Harness {
-	case harness.Unprompted:
-		return compareCampaigns(a, b, across)
-	default:
-		return compareSaved(a, b, across)
+	want, compare := EvalSchema, compareSaved
+	if headA.Harness == harness.Unprompted {
+		want, compare = CampaignSchema, compareCampaigns
 	}
+	if headA.Schema != want {
+		return Diff{}, a.bad("its schema is %q, this program reads %s", plain(headA.Schema), want)
+	}
+	if headB.Schema != want {
+		return Diff{}, b.bad("its schema is %q, this program reads %s", plain(headB.Schema), want)
+	}
+	return compare(a, b, across)
 }
 
 // head is what every report of this program begins with.
 type head struct {
-	Version int          `json:"version"`
+	Schema  string       `json:"schema"`
 	Harness harness.Kind `json:"harness"`
 }
 
-// head reads version and kind and refuses what it does not know.
+// head reads schema and kind and refuses a kind it does not know.
 func (d Document) head() (head, error) {
 	var h head
 	if err := d.decode(&h); err != nil {
@@ -169,9 +174,6 @@ func (d Document) head() (head, error) {
 	}
 	if !slices.Contains([]harness.Kind{harness.Unprompted, harness.Trace, harness.RepoState}, h.Harness) {
 		return head{}, d.bad("its harness is %q, want one of unprompted, trace, repostate", h.Harness)
-	}
-	if h.Version != Version {
-		return head{}, d.bad("its version is %d, this program reads version %d", h.Version, Version)
 	}
 	return h, nil
 }
@@ -214,7 +216,7 @@ func (d Document) campaign() (Campaign, error) {
 	}
 	c.plain()
 	if c.ID == "" || c.Phase == "" || c.Instrument == "" {
-		return Campaign{}, d.bad("no report of a campaign: it lacks campaign, phase or instrument; that of a candidate is none")
+		return Campaign{}, d.bad("no report of a campaign: it lacks campaign, phase or instrument")
 	}
 	if c.Sessions < 0 || c.Cost.Unreported < 0 || c.Cost.Unreported > c.Sessions {
 		return Campaign{}, d.bad("it counts %d sessions, of which %d reported no cost", c.Sessions, c.Cost.Unreported)

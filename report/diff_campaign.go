@@ -27,7 +27,7 @@ func compareCampaigns(docA, docB Document, across bool) (Diff, error) {
 		return Diff{}, &InstrumentsError{differs}
 	}
 	d := Diff{
-		Version: Version, Harness: a.Harness, A: side(docA.Name, a), B: side(docB.Name, b), Simulated: a.Simulated, Differs: differs,
+		Schema: DiffSchema, Harness: a.Harness, A: side(docA.Name, a), B: side(docB.Name, b), Simulated: a.Simulated, Differs: differs,
 		Metric: mean(championRates(a.Cells), championRates(b.Cells)), Start: mean(startRates(a.Cells), startRates(b.Cells)),
 		Cells: changes(championRates(a.Cells), championRates(b.Cells)), Guards: changes(a.Guards, b.Guards),
 		Detours: changes(detourRates(a), detourRates(b)), Controls: changes(a.Controls, b.Controls),

@@ -130,7 +130,7 @@ func compareSaved(docA, docB Document, across bool) (Diff, error) {
 	s := &SavedDiff{A: savedSide(docA.Name, a), B: savedSide(docB.Name, b), Items: []Item{}}
 	s.totals(a.Summary, b.Summary)
 	s.cases(a.Results, b.Results)
-	d := Diff{Version: Version, Harness: a.Harness, Differs: differs, Saved: s, Regressions: []string{}}
+	d := Diff{Schema: EvalDiffSchema, Harness: a.Harness, Differs: differs, Saved: s, Regressions: []string{}}
 	for _, i := range s.Items {
 		if i.Regression {
 			d.Regressions = append(d.Regressions, i.Text())
@@ -144,19 +144,22 @@ func savedSide(name string, e EvalDocument) SavedSide {
 	return SavedSide{Name: name, Cases: plain(e.Cases), Instrument: plain(e.Instrument), Results: len(e.Results)}
 }
 
+// SavedDocument is a comparison of evaluators as JSON.
+type SavedDocument struct {
+	Schema  string       `json:"schema"` // EvalDiffSchema
+	Harness harness.Kind `json:"harness"`
+	Differs []string     `json:"differs"`
+	SavedDiff
+	Regressions []string `json:"regressions"`
+}
+
 // MarshalJSON writes a comparison of evaluators without what campaigns have.
 func (d Diff) MarshalJSON() ([]byte, error) {
 	if d.Saved == nil {
 		type campaigns Diff
 		return json.Marshal(campaigns(d))
 	}
-	return json.Marshal(struct {
-		Version int          `json:"version"`
-		Harness harness.Kind `json:"harness"`
-		Differs []string     `json:"differs"`
-		SavedDiff
-		Regressions []string `json:"regressions"`
-	}{d.Version, d.Harness, d.Differs, *d.Saved, d.Regressions})
+	return json.Marshal(SavedDocument{d.Schema, d.Harness, d.Differs, *d.Saved, d.Regressions})
 }
 
 func figure(a, b *float64) Figure {

@@ -19,7 +19,7 @@ import (
 // sample is a campaign report with one cell for each pair of counts.
 func sample(id string, counts ...stats.Count) Campaign {
 	c := Campaign{
-		Version: Version, Harness: harness.Unprompted, ID: id, Phase: loop.Done, Outcome: loop.NoChange, Instrument: "i1",
+		Schema: CampaignSchema, Harness: harness.Unprompted, ID: id, Phase: loop.Done, Outcome: loop.NoChange, Instrument: "i1",
 		Parts: map[string]string{"suite": "s1", "agent": "a1"}, Start: startWording, Champion: keptWording, Sessions: 40,
 		Cost: Cost{USD: 3, Unreported: 10, InputTokens: 80_000, OutputToken: 400, CostEquivalent: 82_000, Seconds: 100},
 	}
@@ -216,18 +216,18 @@ func TestDiffRefuses(t *testing.T) { // req 39
 		}
 		return strings.Replace(good, old, new, 1)
 	}
-	candidate, err := json.Marshal(Candidate{Version: Version, Harness: harness.Unprompted, Campaign: "a"})
+	candidate, err := json.Marshal(Candidate{Schema: CandidateSchema, Harness: harness.Unprompted, Campaign: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ a, b, want string }{
 		"another kind":       {good, with(`"unprompted"`, `"trace"`), "a.json is of kind unprompted, b.json of kind trace: kinds are never mixed"},
 		"another kind first": {with(`"unprompted"`, `"repostate"`), good, "a.json is of kind repostate, b.json of kind unprompted"},
-		"no evaluation":      {with(`"unprompted"`, `"trace"`), with(`"unprompted"`, `"trace"`), "read report a.json: it lacks instrument or results"},
+		"no evaluation":      {with(`"unprompted"`, `"trace"`), with(`"unprompted"`, `"trace"`), `a.json: its schema is "loopd:campaign/1", this program reads loopd:eval/1`},
 		"unknown kind":       {with(`"unprompted"`, `"asked_for"`), good, `a.json: its harness is "asked_for", want one of unprompted, trace, repostate`},
 		"no kind":            {good, with(`"harness":"unprompted",`, ""), `b.json: its harness is "", want one of`},
-		"another version":    {good, with(`"version":1`, `"version":2`), "b.json: its version is 2, this program reads version 1"},
-		"no version":         {with(`"version":1,`, ""), good, "a.json: its version is 0"},
+		"another version":    {good, with(`campaign/1`, `campaign/2`), `b.json: its schema is "loopd:campaign/2", this program reads loopd:campaign/1`},
+		"no version":         {with(`"schema":"loopd:campaign/1",`, ""), good, `a.json: its schema is ""`},
 		"simulated":          {good, with(`"simulated":false`, `"simulated":true`), "a.json is real, b.json is simulated: the two are never compared"},
 		"empty":              {" \n", good, "a.json: it is empty"},
 		"not JSON":           {"# a page", good, "a.json: not one whole JSON document: byte 1"},
@@ -241,7 +241,7 @@ func TestDiffRefuses(t *testing.T) { // req 39
 		"beyond belief":      {good, with(`"n":2`, `"n":2000000`), "b.json: F1/small counts 1 of 2000000"},
 		"no name":            {with(`"F1/small"`, `""`), good, "a.json: a rate has no name"},
 		"a cell twice":       {string(documentOf(t, "", twice()).Data), good, "a.json: F1/small is there twice"},
-		"a candidate":        {good, string(candidate), "b.json: no report of a campaign"},
+		"a candidate":        {good, string(candidate), `b.json: its schema is "loopd:candidate/1"`},
 		"sessions":           {with(`"sessions":40`, `"sessions":4`), good, "a.json: it counts 4 sessions, of which 10 reported no cost"},
 	} {
 		for _, across := range []bool{false, true} {
@@ -309,7 +309,7 @@ func TestDiffShowsForeignTextPlainly(t *testing.T) {
 func FuzzCompare(f *testing.F) {
 	good := documentOf(f, "a", sample("a", stats.Count{Pass: 1, N: 2}, stats.Count{Pass: 3, N: 3}))
 	f.Add(good.Data, good.Data)
-	f.Add([]byte("{}"), []byte(`{"version":1,"harness":"unprompted"}`))
+	f.Add([]byte("{}"), []byte(`{"schema":"loopd:campaign/1","harness":"unprompted"}`))
 	f.Add(good.Data, []byte(strings.Replace(string(good.Data), `"ci95":{`, `"ci95":{"low":9,`, 1)))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		d, err := Compare(Document{"a", a}, Document{"b", b}, true)

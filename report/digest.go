@@ -79,6 +79,7 @@ func BuildDigest(s *loop.State, start, champion Texts, before ...*loop.State) Di
 			d.Undecided = append(d.Undecided, c)
 		}
 	}
+	d.Schema = DigestSchema
 	d.Stuck = stuckOf(s, d.Cells)
 	d.Try = d.toTry(s)
 	if Confirmed(s) {

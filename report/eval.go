@@ -10,7 +10,7 @@ import (
 // Eval is the report of saved documents held against their cases. Its results
 // are written beside it one by one, so that their number does not matter.
 type Eval struct {
-	Version int          `json:"version"`
+	Schema  string       `json:"schema"` // EvalSchema
 	Harness harness.Kind `json:"harness"`
 	// Instrument is the digest of the parts: the rules' source and their contract.
 	// A case may be added without it changing.

@@ -43,7 +43,7 @@ func evalOf(results ...harness.Evaluated) EvalDocument {
 		t.Add(r)
 	}
 	return EvalDocument{Eval{
-		Version: Version, Harness: harness.Trace, Instrument: "i1", Parts: map[string]string{"rules": "r1", "contract": "k1"}, Cases: "cases.yaml", Summary: t.Summary(),
+		Schema: EvalSchema, Harness: harness.Trace, Instrument: "i1", Parts: map[string]string{"rules": "r1", "contract": "k1"}, Cases: "cases.yaml", Summary: t.Summary(),
 	}, append([]harness.Evaluated{}, results...)}
 }
 

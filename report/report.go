@@ -21,12 +21,20 @@ import (
 	"loopd/stats"
 )
 
-// Version is the version of the JSON shapes of this package.
-const Version = 1
+// The names by which the documents of this package say what shape they have. A
+// change of shape takes the next number.
+const (
+	CampaignSchema  = "loopd:campaign/1"
+	CandidateSchema = "loopd:candidate/1"
+	DigestSchema    = "loopd:digest/1"
+	DiffSchema      = "loopd:diff/1"
+	EvalSchema      = "loopd:eval/1"
+	EvalDiffSchema  = "loopd:eval-diff/1"
+)
 
 // Campaign is the report of a campaign.
 type Campaign struct {
-	Version   int          `json:"version"`
+	Schema    string       `json:"schema"` // CampaignSchema
 	Harness   harness.Kind `json:"harness"`
 	ID        string       `json:"campaign"`
 	Plugin    string       `json:"plugin"`
@@ -151,7 +159,7 @@ type Invalid struct {
 // on the same suite earlier.
 func Build(s *loop.State, before ...*loop.State) Campaign {
 	c := Campaign{
-		Version: Version, Harness: harness.Unprompted, ID: s.Started.Campaign, Plugin: s.Started.Plugin,
+		Schema: CampaignSchema, Harness: harness.Unprompted, ID: s.Started.Campaign, Plugin: s.Started.Plugin,
 		Simulated: s.Started.Simulated, Agent: s.Started.Agent, Phase: s.Phase, Instrument: s.Started.Instrument,
 		Seal: string(s.Started.Seal), Start: s.Started.Start, Champion: s.Champion, Kept: slices.Clone(s.Kept),
 		StartedAt: s.StartedAt, ChangedAt: s.ChangedAt, Sessions: s.Sessions(), Unreached: s.Unreached(), Budget: s.Budget(),

@@ -247,6 +247,11 @@ type listed struct {
 	Spool string `json:"spool,omitempty"` // name in the spool, while it waits there
 }
 
+// candidateList is the JSON of the verb.
+type candidateList struct {
+	Candidates []listed `json:"candidates"`
+}
+
 func newCandidateList(e env) *cobra.Command {
 	var asJSON bool
 	var state string
@@ -284,7 +289,7 @@ func runCandidateList(ctx context.Context, e env, state string, asJSON bool) err
 		list = append(list, one)
 	}
 	if asJSON {
-		return printJSON(e.stdout, list)
+		return printJSON(e.stdout, candidateList{list})
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(e.stdout, "No candidates.\n\nNext: loopd candidate add --patch FILE")

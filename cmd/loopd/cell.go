@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -238,7 +237,7 @@ func (s cellSaid) tell(e env, t harness.Trial, kept string) error {
 	said := row
 	if s.json {
 		var err error
-		if said, err = jsonLine(cellSession{
+		if said, err = marshal(cellSession{
 			scored: scored{Scenario: cell.Scenario, Class: t.Class, Why: t.Why, Result: t.Result}, Tier: cell.Tier, Rep: t.Spec.Slot.Rep, Trial: t.ID,
 			Kept: kept, Model: t.Model, Isolation: t.Isolation, CostUSD: t.CostUSD, Seconds: t.Seconds, Draft: s.draft,
 		}); err != nil {
@@ -253,15 +252,6 @@ func (s cellSaid) tell(e env, t harness.Trial, kept string) error {
 		return fmt.Errorf("append result: %w", err)
 	}
 	return nil
-}
-
-// jsonLine is one document on one line.
-func jsonLine(v any) ([]byte, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("print result: %w", err)
-	}
-	return append(data, '\n'), nil
 }
 
 // worse keeps the more serious of the outcomes so far. By what a session was

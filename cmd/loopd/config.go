@@ -20,6 +20,13 @@ func newConfig(e env) *cobra.Command {
 	return cmd
 }
 
+// inForce is the JSON of the verb.
+type inForce struct {
+	File           string           `json:"file"`
+	StateDirectory string           `json:"state_directory"`
+	Settings       []config.Setting `json:"settings"`
+}
+
 func runConfig(e env, asJSON bool) error {
 	l, err := loadConfig(e)
 	if err != nil {
@@ -30,11 +37,7 @@ func runConfig(e env, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(e.stdout, struct {
-			File           string           `json:"file"`
-			StateDirectory string           `json:"state_directory"`
-			Settings       []config.Setting `json:"settings"`
-		}{l.File, home.Dir, l.Settings})
+		return printJSON(e.stdout, inForce{l.File, home.Dir, l.Settings})
 	}
 	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
 	for _, s := range l.Settings {

@@ -72,10 +72,15 @@ func runProbe(ctx context.Context, e env, kind rehearsal.AgentKind, asJSON bool)
 	return tellRows(e, rows, "loopd plan", asJSON)
 }
 
+// examined is the JSON of the verb.
+type examined struct {
+	Rows []doctor.Row `json:"rows"`
+}
+
 // tellRows prints the rows and what to type next; a bad one is the exit code's.
 func tellRows(e env, rows []doctor.Row, next string, asJSON bool) error {
 	if asJSON {
-		if err := printJSON(e.stdout, rows); err != nil {
+		if err := printJSON(e.stdout, examined{rows}); err != nil {
 			return err
 		}
 	} else if err := printRows(e, rows); err != nil {

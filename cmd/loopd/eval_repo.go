@@ -66,7 +66,7 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 	if err != nil {
 		return usageError(help, "read submissions: %w", err)
 	}
-	v := evaluation{report: report.Eval{Version: report.Version, Harness: harness.RepoState, Cases: filepath.Base(file)}}
+	v := evaluation{report: report.Eval{Schema: report.EvalSchema, Harness: harness.RepoState, Cases: filepath.Base(file)}}
 	if v.report.Instrument, v.report.Parts, err = instrument("harness/repostate", "volatile keys", strings.Join(spec.Volatile, " ")); err != nil {
 		return err
 	}

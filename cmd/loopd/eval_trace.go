@@ -61,7 +61,7 @@ func runEvalTrace(ctx context.Context, e env, o evalOptions, file, dir string) e
 	if err != nil {
 		return usageError(help, "read traces: %w", err)
 	}
-	v := evaluation{report: report.Eval{Version: report.Version, Harness: harness.Trace, Cases: filepath.Base(file)}}
+	v := evaluation{report: report.Eval{Schema: report.EvalSchema, Harness: harness.Trace, Cases: filepath.Base(file)}}
 	if v.report.Instrument, v.report.Parts, err = instrument("harness/trace", "contract", cases.Contract.Digest()); err != nil {
 		return err
 	}

@@ -296,11 +296,14 @@ func (b *builtGraph) keep() error {
 	return nil
 }
 
+// builtGraphs is the JSON of the verb.
+type builtGraphs struct {
+	Graphs []builtGraph `json:"graphs"`
+}
+
 func printGraphs(e env, built []builtGraph, asJSON bool) error {
 	if asJSON {
-		return printJSON(e.stdout, struct {
-			Graphs []builtGraph `json:"graphs"`
-		}{built})
+		return printJSON(e.stdout, builtGraphs{built})
 	}
 	for _, b := range built {
 		if _, err := fmt.Fprintf(e.stdout, "%s: %d files, in %s\n", b.Fixture, b.Files, b.Dir); err != nil {

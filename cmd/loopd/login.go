@@ -25,6 +25,12 @@ func newLogin(e env) *cobra.Command {
 	return cmd
 }
 
+// stored is the JSON of the verb.
+type stored struct {
+	Kind config.CredentialKind `json:"kind"`
+	File string                `json:"file"`
+}
+
 func runLogin(e env, asJSON bool) error {
 	line, err := readSecret(e)
 	if err != nil {
@@ -45,10 +51,7 @@ func runLogin(e env, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(e.stdout, struct {
-			Kind config.CredentialKind `json:"kind"`
-			File string                `json:"file"`
-		}{c.Kind, path})
+		return printJSON(e.stdout, stored{c.Kind, path})
 	}
 	_, err = fmt.Fprintf(e.stdout, "stored the %s in %s\n\nNext: loopd doctor\n", c.Kind, path)
 	return err

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,10 +102,33 @@ func buildReleased(t *testing.T, dir string) {
 	}
 }
 
+// filesFit holds what a script left of reports and status.json against their
+// schemas.
+func filesFit(e *testscript.Env) {
+	err := filepath.WalkDir(e.WorkDir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "trials"):
+			return fs.SkipDir
+		case d.Name() == "status.json", filepath.Ext(name) == ".json" && filepath.Base(filepath.Dir(filepath.Dir(name))) == "reports":
+			data, err := os.ReadFile(name)
+			if err := errors.Join(err, fits(data)); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		e.T().Fatal(err)
+	}
+}
+
 // setUp gives a script a home, a state directory and a model of its own.
 func setUp(e *testscript.Env, cache string) error {
 	a := newAPI()
 	e.Defer(a.close)
+	e.Defer(func() { filesFit(e) })
 	e.Values[apiKey{}] = a
 	e.Values[treesKey{}] = make(map[string]map[string]string)
 	for name, value := range map[string]string{

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,14 +78,14 @@ func (s *server) send(n notice) {
 // runWebhook runs the command in the shell, with the notice on its standard input
 // and in its environment. All it started ends with it.
 func runWebhook(command string, e env, n notice, limit time.Duration) error {
-	data, err := json.Marshal(n)
+	data, err := marshal(n)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Dir, cmd.Stdin = e.dir, strings.NewReader(string(data)+"\n")
+	cmd.Dir, cmd.Stdin = e.dir, strings.NewReader(string(data))
 	cmd.Env = append(os.Environ(), "LOOPD_EVENT="+n.Event, "LOOPD_CAMPAIGN="+n.Campaign, "LOOPD_WHY="+n.Why)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

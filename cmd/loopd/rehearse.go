@@ -112,13 +112,18 @@ func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 	return rehearseMany(ctx, e, o)
 }
 
+// planned is the JSON of --print-plan.
+type planned struct {
+	Candidates []rehearsal.Planted `json:"candidates"`
+}
+
 func printPlan(e env, o rehearseOptions) error {
 	plan, err := planOf(o)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return printJSON(e.stdout, plan.Candidates)
+		return printJSON(e.stdout, planned{plan.Candidates})
 	}
 	_, err = fmt.Fprint(e.stdout, plan.Print())
 	return err

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -97,17 +94,6 @@ func oneArg(name string) cobra.PositionalArgs {
 		}
 		return usageError(cmd.CommandPath()+" --help", "%s wants one %s, got %d", cmd.CommandPath(), name, len(args))
 	}
-}
-
-// printJSON writes one indented document.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("print result: %w", err)
-	}
-	return nil
 }
 
 // logger is the talk on standard error.

@@ -23,6 +23,13 @@ func newSandbox(e env) *cobra.Command {
 	return cmd
 }
 
+// laidOut is the JSON of the verb.
+type laidOut struct {
+	Scenario string `json:"scenario"`
+	Fixture  string `json:"fixture"`
+	Dir      string `json:"dir"`
+}
+
 func runSandbox(ctx context.Context, e env, id, dest string, asJSON bool) error {
 	b, _, err := openDraftBench(ctx, e)
 	if err != nil {
@@ -41,11 +48,7 @@ func runSandbox(ctx context.Context, e env, id, dest string, asJSON bool) error 
 		return err
 	}
 	if asJSON {
-		return printJSON(e.stdout, struct {
-			Scenario string `json:"scenario"`
-			Fixture  string `json:"fixture"`
-			Dir      string `json:"dir"`
-		}{id, sc.Fixture, dest})
+		return printJSON(e.stdout, laidOut{id, sc.Fixture, dest})
 	}
 	_, err = fmt.Fprintln(e.stdout, dest)
 	return err

@@ -310,14 +310,17 @@ func writeNew(path string, data []byte) error {
 	return nil
 }
 
+// newlyWritten is the JSON of scenario new.
+type newlyWritten struct {
+	Scenario string          `json:"scenario"`
+	File     string          `json:"file"`
+	Findings []draft.Finding `json:"findings"` // what is to be filled in
+}
+
 func (w workbench) tellNew(e env, name, path string, asJSON bool) error {
 	static := slices.DeleteFunc(draft.Lint(w.again()), func(f draft.Finding) bool { return f.Scenario != name })
 	if asJSON {
-		return printJSON(e.stdout, struct {
-			Scenario string          `json:"scenario"`
-			File     string          `json:"file"`
-			Findings []draft.Finding `json:"findings"`
-		}{name, path, static})
+		return printJSON(e.stdout, newlyWritten{name, path, static})
 	}
 	if _, err := frozen.ReadManifest(w.dir); err == nil {
 		fmt.Fprintln(e.stderr, `loopd: the suite was sealed; nothing runs on it until loopd freeze --reason "new scenario"`)

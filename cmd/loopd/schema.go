@@ -1,8 +1,10 @@
 package main
 
 import (
-	"slices"
+	"encoding/json"
+	"fmt"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -10,48 +12,103 @@ import (
 	"loopd/harness"
 )
 
-const schemaHelp = `  loopd schema scenario
-  loopd schema checker > checker.schema.json
+const schemaHelp = `  loopd schema
+  loopd schema scenario
+  loopd schema status > status.schema.json
 
-Prints the JSON Schema of a file of a suite: scenario for the front matter of
-scenarios/ID.md, checker for checker.yaml, launch for launch.yaml, gold for
-gold.yaml. Of files that loopd eval reads: trace for cases of diagnosis traces,
-repostate for the spec of a repository task. An editor that is given it completes
-keys and says what each is for. loopd checks the files against the same text. Of
-proposers: brief and answer are what a command that proposes (proposer.command)
-reads and what it prints.`
+Prints a JSON Schema; without KIND it lists the kinds. One kind of schema is of
+files that loopd reads: an editor that is given it completes keys and says what
+each is for, and loopd checks the files against the same text. The other is of
+what loopd prints as JSON: such a document begins with its schema's name and
+number, as in "schema": "loopd:status/1", and that may stand for KIND. A document
+whose shape changes gets the next number.`
 
-// schemaOf returns a schema of a file that measures or of a proposer's.
-func schemaOf(kind string) ([]byte, error) {
-	if slices.Contains(propose.SchemaKinds(), propose.SchemaKind(kind)) {
-		return propose.Schema(propose.SchemaKind(kind))
-	}
-	return harness.Schema(harness.SchemaKind(kind))
+// described is a schema with its kind and what it is of.
+type described struct {
+	kind, of string
+	text     []byte
 }
 
-// schemaNames lists the kinds for a message.
-func schemaNames() string {
-	var all []string
+// schemas are all there are: of what loopd or a proposer reads, and of what loopd
+// prints.
+func schemas() (inputs, printed []described, err error) {
+	add := func(kind string, text []byte, err error) error {
+		var head struct {
+			Title string `json:"title"`
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &head)
+		}
+		inputs = append(inputs, described{kind, head.Title, text})
+		return err
+	}
 	for _, k := range harness.SchemaKinds() {
-		all = append(all, string(k))
+		text, err := harness.Schema(k)
+		if err := add(string(k), text, err); err != nil {
+			return nil, nil, err
+		}
 	}
 	for _, k := range propose.SchemaKinds() {
-		all = append(all, string(k))
+		text, err := propose.Schema(k)
+		if err := add(string(k), text, err); err != nil {
+			return nil, nil, err
+		}
 	}
-	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+	for _, o := range outputs {
+		text, err := o.text()
+		if err != nil {
+			return nil, nil, err
+		}
+		printed = append(printed, described{strings.TrimPrefix(o.schema, "loopd:"), o.of(), text})
+	}
+	return inputs, printed, nil
 }
 
 func newSchema(e env) *cobra.Command {
 	return &cobra.Command{
-		Use: "schema KIND", Short: "the JSON Schema of a file that measures, for editors", Long: schemaHelp,
-		Args: oneArg("kind: " + schemaNames()),
+		Use: "schema [KIND]", Short: "the JSON Schema of what loopd reads or prints", Long: schemaHelp,
+		Args: atMostOne("kind"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := schemaOf(args[0])
+			inputs, printed, err := schemas()
 			if err != nil {
-				return usageError("loopd schema scenario", "%w: %s", err, schemaNames())
+				return fmt.Errorf("show schema: %w", err)
 			}
-			_, err = e.stdout.Write(text)
-			return err
+			if len(args) == 0 {
+				return listSchemas(e, inputs, printed)
+			}
+			return showSchema(e, args[0], append(inputs, printed...))
 		},
 	}
+}
+
+// showSchema prints the schema of a kind, which may be said with its number.
+func showSchema(e env, name string, all []described) error {
+	var known []string
+	for _, s := range all {
+		kind, _, _ := strings.Cut(s.kind, "/")
+		if name == kind || strings.TrimPrefix(name, "loopd:") == s.kind {
+			_, err := e.stdout.Write(s.text)
+			return err
+		}
+		known = append(known, kind)
+	}
+	hint := "loopd schema"
+	if meant := nearest(name, known); meant != "" {
+		hint += " " + meant
+	}
+	return usageError(hint, "show schema: no schema %q", name)
+}
+
+func listSchemas(e env, inputs, printed []described) error {
+	w := tabwriter.NewWriter(e.stdout, 21, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "What loopd or a proposer reads:")
+	for _, s := range inputs {
+		fmt.Fprintf(w, "  %s\t%s\n", s.kind, s.of)
+	}
+	fmt.Fprintln(w, "\nWhat loopd prints with --json or keeps:")
+	for _, s := range printed {
+		fmt.Fprintf(w, "  %s\t%s\n", s.kind, s.of)
+	}
+	fmt.Fprintln(w, "\nNext: loopd schema scenario")
+	return w.Flush()
 }

@@ -29,8 +29,8 @@ import (
 type treesKey struct{}
 
 // exits runs a program and wants its exit code: "exits 2 loopd run". A refusal
-// (code 2) must be one line and one hint, and leave every file as it was. Task
-// text must not be in what is printed.
+// (code 2) must be one line and one hint, and leave every file as it was. What is
+// printed as JSON must fit its schema. Task text must not be in what is printed.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE program [args...]")
@@ -46,6 +46,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	stderr := ts.ReadFile("stderr")
 	noTask(ts, "stdout", ts.ReadFile("stdout"))
 	noTask(ts, "stderr", stderr)
+	wantSchema(ts, args[2:])
 	if want != exitUsage {
 		return
 	}

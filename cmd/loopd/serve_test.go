@@ -89,6 +89,9 @@ func TestWebhook(t *testing.T) {
 	if !strings.Contains(string(told), `"event":"promoted"`) || string(said) != "promoted it's; $(better)" {
 		t.Errorf("told %s, said %s", told, said)
 	}
+	if err := fits(told); err != nil {
+		t.Error(err)
+	}
 	if err := runWebhook("echo no route >&2; exit 7", e, n, time.Minute); err == nil || !strings.Contains(err.Error(), "no route") {
 		t.Errorf("got %v, want what it said", err)
 	}

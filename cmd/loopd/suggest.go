@@ -9,10 +9,15 @@ import (
 	"loopd/loop"
 )
 
+// budgets is the JSON of a plan without a budget.
+type budgets struct {
+	Budgets []outlook `json:"budgets"`
+}
+
 // suggest prints three budgets worth thinking about. Where it goes with a refusal
 // the hint of that says what to type.
 func (p planner) suggest(ctx context.Context, e env, asJSON, refused bool) error {
-	var all []outlook
+	all := []outlook{}
 	least, err := p.outlook(ctx, 1, loop.Scout)
 	if err != nil {
 		return err
@@ -27,7 +32,7 @@ func (p planner) suggest(ctx context.Context, e env, asJSON, refused bool) error
 		}
 	}
 	if asJSON {
-		return printJSON(e.stdout, all)
+		return printJSON(e.stdout, budgets{all})
 	}
 	if err := printSuggestions(e, all); err != nil || len(all) == 0 || refused {
 		return err

@@ -108,6 +108,11 @@ func wrongIn(audits ...loop.Audit) error {
 	return &codedError{exitFailed, errors.New(strings.Join(lines, "\n")), ""}
 }
 
+// audited is the JSON of --state.
+type audited struct {
+	Audits []loop.Audit `json:"audits"`
+}
+
 // verifyState checks a ledger without its plugin and suite: every hash, and
 // every campaign derived again.
 func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
@@ -124,7 +129,7 @@ func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		err = printJSON(e.stdout, audits)
+		err = printJSON(e.stdout, audited{audits})
 	} else {
 		fmt.Fprintln(e.stdout, "ledger: every hash right")
 		for _, a := range audits {

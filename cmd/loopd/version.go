@@ -13,17 +13,20 @@ import (
 // version is set by the linker in a release build.
 var version string
 
+// versions is the JSON of the verb.
+type versions struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Sources string `json:"sources"` // digest of what measures
+}
+
 func newVersion(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "version of loopd and of its checks", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			out := struct {
-				Version string `json:"version"`
-				Go      string `json:"go"`
-				OS      string `json:"os"`
-				Sources string `json:"sources"` // digest of what measures
-			}{versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, loopd.SourceDigest()}
+			out := versions{versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, loopd.SourceDigest()}
 			if asJSON {
 				return printJSON(e.stdout, out)
 			}

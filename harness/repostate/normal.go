@@ -25,8 +25,17 @@ func (s Spec) state(data []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("not JSON: more than one document")
 	}
+	if state, ok := v.(map[string]any); ok {
+		if name, _ := state["schema"].(string); strings.HasPrefix(name, ownSchemas) {
+			delete(state, "schema")
+		}
+	}
 	return normaliser{s.Volatile, make(map[string]bool)}.value(v), nil
 }
+
+// ownSchemas begins what a document of loopd's own, such as one of loopd capture,
+// says of its shape. That is no part of the state.
+const ownSchemas = "loopd:"
 
 // normaliser remembers of each key whether it is volatile: states have few keys
 // many times.

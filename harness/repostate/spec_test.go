@@ -187,6 +187,21 @@ func TestUnreadableState(t *testing.T) {
 	}
 }
 
+// What a document of loopd capture says of its shape is no part of a state; another
+// program's is.
+func TestOwnSchemaIsNoState(t *testing.T) {
+	t.Parallel()
+	s := mustParse(t, `{"kind": "mutation", "expected": {"schema": "loopd:capture/1", "a": 1}}`)
+	for text, want := range map[string]int{
+		`{"a": 1}`: 0, `{"schema": "loopd:capture/2", "a": 1}`: 0, `{"schema": "theirs", "a": 1}`: 1, `{"schema": {"b": 2}, "a": 1}`: 1,
+		`{"a": 1, "part": {"schema": "loopd:capture/1"}}`: 1,
+	} {
+		if got := findings(t, s, "a.json", text); len(got) != want {
+			t.Errorf("%s: got %q, want %d findings", text, got, want)
+		}
+	}
+}
+
 func TestManyFindingsAreCut(t *testing.T) {
 	t.Parallel()
 	s := mustParse(t, `{"kind": "mutation", "expected": {"a": 1}}`)

@@ -16,9 +16,14 @@ import (
 // projection for whoever only looks: with the ledger's newest event it is right,
 // with any other it is not used.
 type Glance struct {
-	Seq  int64           `json:"seq"`
-	Look json.RawMessage `json:"look"`
+	Schema string          `json:"schema"` // GlanceSchema
+	Seq    int64           `json:"seq"`
+	Look   json.RawMessage `json:"look"`
 }
+
+// GlanceSchema is what a Glance says of its own shape, that of the look included.
+// One that says otherwise is not used.
+const GlanceSchema = "loopd:glance/1"
 
 // Glance is where the newest one is kept.
 func (h Home) Glance() string { return filepath.Join(h.Dir, "status.json") }
@@ -32,7 +37,7 @@ func (h Home) ReadGlance(ctx context.Context, l *ledger.Ledger) (json.RawMessage
 	}
 	var g Glance
 	newest, _, err := l.Last(ctx, "")
-	if err != nil || json.Unmarshal(data, &g) != nil || g.Seq != newest || newest == 0 {
+	if err != nil || json.Unmarshal(data, &g) != nil || g.Schema != GlanceSchema || g.Seq != newest || newest == 0 {
 		return nil, false
 	}
 	return g.Look, true
@@ -59,7 +64,7 @@ func (c *Campaign) writeGlance(ctx context.Context, s *loop.State) error {
 	if err != nil {
 		return fmt.Errorf("render status: %w", err)
 	}
-	data, err := json.Marshal(Glance{Seq: seq, Look: look})
+	data, err := json.Marshal(Glance{Schema: GlanceSchema, Seq: seq, Look: look})
 	if err != nil {
 		return fmt.Errorf("render status: %w", err)
 	}

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +159,14 @@ func TestAGlanceIsOfTheNewestEvent(t *testing.T) {
 	}
 	if want := fmt.Sprintf(`{"sessions":%d}`, c.Current().Sessions()); look() != want || looks < 10 {
 		t.Errorf("after %d events: got %s, want %s", looks, look(), want)
+	}
+	kept, err := os.ReadFile(n.home.Glance())
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, n.home.Glance(), strings.Replace(string(kept), GlanceSchema, "loopd:glance/0", 1))
+	if look() != "" {
+		t.Error("what says that it has another shape is used")
 	}
 	overwrite(t, n.home.Glance(), "{")
 	if look() != "" {
