@@ -94,11 +94,10 @@ func printDiff(e env, o diffOptions, d report.Diff) error {
 	if o.asJSON {
 		return printJSON(e.stdout, d)
 	}
-	text := d.Text()
 	if o.asMarkdown {
-		text = d.Markdown()
+		return e.markdown(d.Markdown())
 	}
-	_, err := e.stdout.Write(text)
+	_, err := e.stdout.Write(d.Text(e.page))
 	return err
 }
 

@@ -26,7 +26,7 @@ func runDigest(ctx context.Context, e env, state string, asJSON bool) error {
 	if err != nil {
 		return &codedError{exitFailed, fmt.Errorf("read digest: %w", err), "loopd verify"}
 	}
-	if _, err := e.stdout.Write(data); err != nil || asJSON {
+	if err := e.kept(data, asJSON); err != nil || asJSON {
 		return err
 	}
 	return printNext(e, s, state)

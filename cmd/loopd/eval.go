@@ -194,7 +194,7 @@ func (v evaluation) compare(e env, o evalOptions) error {
 		return &codedError{exitUsage, err, "loopd eval --help"}
 	}
 	if !o.quiet() {
-		if _, err := fmt.Fprintf(e.stdout, "\nBeside %s: %s", o.baseline, d.Text()); err != nil {
+		if _, err := fmt.Fprintf(e.stdout, "\nBeside %s: %s", o.baseline, d.Text(e.page)); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/goccy/go-yaml"
@@ -223,7 +222,7 @@ func readLabels(path string) (map[string]bool, error) {
 }
 
 func printAgreement(e env, a report.Agreement) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "wording\tlabel is the judge's answer\tkappa")
 	for _, arm := range append([]report.AgreementArm{a.All}, a.Arms...) {
 		kappa := "none"

@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -318,7 +317,7 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 func printOutlook(e env, o outlook) error {
 	fmt.Fprintf(e.stdout, "%d sessions under the profile %s: %s.\n", o.Sessions, o.Profile, o.Chosen)
 	fmt.Fprintf(e.stdout, "The metric is over %d cells; pass rates %s.\n\n", o.Cells, o.Rates)
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "a candidate with\tis kept in\tand confirmed in\tdecided after")
 	for _, d := range o.Detects {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.0f sessions\n", d.What, ofTen(d.Kept), ofTen(d.Found), d.Sessions)
@@ -328,7 +327,7 @@ func printOutlook(e env, o outlook) error {
 	}
 	fmt.Fprintf(e.stdout, "\nAbout %.0f candidates can be looked at. Of the sessions %d are for the pilot, %d\nfor the search, %d for the gate (%d of them for the reserve scenarios).\n",
 		o.Candidates, o.Pilot, o.Search, o.Gate, o.Transfer)
-	fmt.Fprintf(e.stdout, "\n%s\nThat promise costs %d of the %d sessions.\n\n", promiseLines(o.Promise), o.Gate, o.Sessions)
+	fmt.Fprintf(e.stdout, "\n%sThat promise costs %d of the %d sessions.\n\n", wrap(o.Promise, ""), o.Gate, o.Sessions)
 	price := "unknown; set session_usd"
 	if o.USD != nil {
 		price = fmt.Sprintf("about %.2f USD (price of a session: %s)", *o.USD, o.USDFrom)
@@ -362,18 +361,6 @@ func warnOfNone(e env, home campaign.Home, s *loop.State) {
 	if err == nil && !slices.ContainsFunc(spooled, func(f campaign.Spooled) bool { return f.Err == nil }) {
 		fmt.Fprintf(e.stderr, "loopd: warning: 0 candidates wait, so only the start is measured;\nloopd: add one, also while it runs: %s\n", addCandidate)
 	}
-}
-
-// promiseLines breaks the promise in two for a terminal.
-func promiseLines(text string) string {
-	if len(text) < 80 {
-		return text
-	}
-	at := 79
-	for at > 0 && text[at] != ' ' {
-		at--
-	}
-	return text[:at] + "\n" + text[at+1:]
 }
 
 // ofTen says a share in whole tenths; what is not quite nothing is not called 0.

@@ -93,7 +93,7 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	if err != nil {
 		return &codedError{exitFailed, fmt.Errorf("read report of %s: %w", name, err), "loopd verify"}
 	}
-	if _, err := e.stdout.Write(data); err != nil || asJSON {
+	if err := e.kept(data, asJSON); err != nil || asJSON {
 		return err
 	}
 	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(nextAfter(s), state))
@@ -138,6 +138,14 @@ func printReport(e env, c report.Campaign, asJSON bool) error {
 	if asJSON {
 		return printJSON(e.stdout, c)
 	}
-	_, err := e.stdout.Write(c.Markdown())
+	return e.markdown(c.Markdown())
+}
+
+// kept prints a report as it was projected: a document, or Markdown.
+func (e env) kept(data []byte, asJSON bool) error {
+	if !asJSON {
+		return e.markdown(data)
+	}
+	_, err := e.stdout.Write(data)
 	return err
 }

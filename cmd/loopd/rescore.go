@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -217,7 +216,7 @@ func printScores(e env, list []loop.ScoreChange) error {
 	if len(list) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "\ntrial\tcell\twording\twas\tnow")
 	for _, c := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.ID, c.Cell, c.Wording, c.Was, c.Now)
@@ -229,7 +228,7 @@ func printNewVerdicts(e env, list []loop.NewVerdict) error {
 	if len(list) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "\nabout\twas\tE\tnow\tE\tfrom")
 	for _, v := range list {
 		from := ""

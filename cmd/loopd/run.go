@@ -168,7 +168,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 
 // run works on the campaign and listens to the other verbs meanwhile.
 func (n *night) run(ctx context.Context, e env) error {
-	bar := newProgress(e.stderr, n.campaign.Current().Budget())
+	bar := newProgress(e, n.campaign.Current().Budget())
 	defer bar.close()
 	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}))
 	socket, err := control.Serve(n.campaign.Home.Dir, desk)
