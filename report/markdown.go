@@ -83,20 +83,6 @@ func tableCell(text string) string {
 
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
-// fence returns a code fence longer than any run of backticks in the text.
-func fence(text string) string {
-	longest, run := 2, 0
-	for _, r := range text {
-		if r == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
-	}
-	return strings.Repeat("`", longest+1)
-}
-
 func verdictText(s Summary) string {
 	switch {
 	case s.Withdrawn:

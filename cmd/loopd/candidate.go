@@ -267,8 +267,8 @@ func runCandidateList(ctx context.Context, e env, state string, asJSON bool) err
 		return err
 	}
 	list := []listed{}
-	if len(r.states) > 0 {
-		for _, s := range report.Build(r.states[len(r.states)-1]).Candidates {
+	if s := r.newest(); s != nil {
+		for _, s := range report.Build(s).Candidates {
 			list = append(list, listed{Summary: s})
 		}
 	}
@@ -301,10 +301,10 @@ func runCandidateList(ctx context.Context, e env, state string, asJSON bool) err
 		return err
 	}
 	next := "loopd plan"
-	if len(r.states) > 0 && r.states[len(r.states)-1].Ended == nil {
-		next = nextAfter(r.states[len(r.states)-1])
+	if s := r.newest(); s != nil && (s.Ended == nil || len(spooled) == 0) {
+		next = nextAfter(s)
 	}
-	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(next, state))
 	return err
 }
 

@@ -31,8 +31,7 @@ func (p planner) suggest(ctx context.Context, e env, asJSON, refused bool) error
 	if err := printSuggestions(e, all); err != nil || len(all) == 0 || refused {
 		return err
 	}
-	o := likely(all)
-	_, err = fmt.Fprintf(e.stdout, "\nNext: loopd run --sessions %d --profile %s\n", o.Sessions, o.Profile)
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", p.next(likely(all)))
 	return err
 }
 

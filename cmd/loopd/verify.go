@@ -130,6 +130,9 @@ func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
 		for _, a := range audits {
 			err = errors.Join(err, printAudit(e, a))
 		}
+		if err == nil && wrongIn(audits...) == nil {
+			_, err = fmt.Fprintf(e.stdout, "\nNext: loopd report --state %s\n", quoted(dir))
+		}
 	}
 	return errors.Join(err, wrongIn(audits...))
 }
