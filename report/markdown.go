@@ -78,7 +78,7 @@ func usd(c Cost) string {
 
 // tableCell keeps free text inside one cell of a Markdown table.
 func tableCell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;").Replace(text)
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(columns.Plain(text))
 }
 
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
@@ -141,7 +141,7 @@ func item(text string) string {
 
 // because appends a reason where there is one.
 func because(why string) string {
-	if why = strings.Join(strings.Fields(why), " "); why == "" {
+	if why = strings.Join(strings.Fields(columns.Plain(why)), " "); why == "" {
 		return ""
 	}
 	return ": " + why

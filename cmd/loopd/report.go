@@ -89,7 +89,7 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 		return printNext(e, s, state)
 	}
 	if s.Find(name) == nil {
-		return usageError("loopd candidate list", "campaign %s has no candidate %q", s.Started.Campaign, name)
+		return usageError(withState("loopd candidate list", state), "campaign %s has no candidate %q", s.Started.Campaign, name)
 	}
 	ext := ".md"
 	if asJSON {
@@ -129,7 +129,7 @@ func (n *night) conclude(e env) error {
 // the user did.
 func withState(command, state string) string {
 	switch command {
-	case "loopd adopt", "loopd report":
+	case "loopd adopt", "loopd report", "loopd candidate list":
 		if state != "" {
 			return command + " --state " + quoted(state)
 		}

@@ -5,7 +5,7 @@ import "strings"
 // Markdown lays Markdown out for a page: a table becomes aligned columns, and a
 // paragraph or item that is too wide is broken anew. What stands in a fence is
 // kept as it is, to be copied. It reads no more of the language than the reports
-// use.
+// use. What would move the terminal is taken out, as in a table.
 func Markdown(text string, width int) string {
 	var b strings.Builder
 	var rows [][]string
@@ -18,7 +18,7 @@ func Markdown(text string, width int) string {
 		rows = nil
 	}
 	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
+		line = Plain(strings.TrimSuffix(line, "\n"))
 		if fence == "" && strings.HasPrefix(line, "|") {
 			if len(rows) != 1 || !rule(line) {
 				rows = append(rows, cellsOf(line))
