@@ -43,7 +43,7 @@ func newComment(kind, subject, headline string) *comment {
 func markerName(name string) string {
 	const most = 40
 	plain := regexp.MustCompile(`[^A-Za-z0-9._]+`).ReplaceAllString(name, "-")
-	if plain == name && len(name) <= most {
+	if plain == name && name != "" && len(name) <= most {
 		return name
 	}
 	return strings.Trim(plain[:min(len(plain), most)], "-") + "." + fmt.Sprintf("%x", sha256.Sum256([]byte(name)))[:8]
@@ -72,7 +72,7 @@ func (c *comment) bytes(rest string) []byte {
 	if len(c.left) > 0 {
 		c.line("Too long for a comment: %s.", names(c.left))
 	}
-	c.b.WriteString(columns.Wrap(rest, "", lineWidth) + "\n")
+	c.b.WriteString(rest + "\n")
 	return c.b.Bytes()
 }
 

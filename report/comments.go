@@ -105,7 +105,7 @@ func (d Diff) savedComment() []byte {
 // Comment renders the report as a comment on a pull request, of at most 60,000
 // bytes.
 func (e Eval) Comment(results EvalResults) ([]byte, error) {
-	c := newComment("eval", string(e.Harness)+" "+e.Cases, e.Summary.Headline())
+	c := newComment("eval "+string(e.Harness), e.Cases, e.Summary.Headline())
 	c.line("%s, cases %s:", titleOf(e.Harness), shown(e.Cases, commentWord))
 	c.b.WriteString(commentTable(append([][]string{{"what", "measured"}}, e.Summary.rows()...), commentRows) + "\n")
 	var failed []string
