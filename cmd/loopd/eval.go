@@ -46,11 +46,11 @@ type evalOptions struct {
 
 func (o *evalOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.json, "json", "", "write the report as JSON into a new file, or - to stdout")
-	f.StringVar(&o.markdown, "markdown", "", "write it as Markdown into a new file, or -")
-	f.StringVar(&o.comment, "comment", "", "write it as a comment for a pull request into a new file, or -")
-	f.StringVar(&o.junit, "junit", "", "write it as JUnit XML into a new file, or -")
-	f.StringVar(&o.baseline, "baseline", "", "compare with this report; a regression exits 3")
+	f.StringVar(&o.json, "json", "", "write the report as JSON into a new `file`, or - to stdout")
+	f.StringVar(&o.markdown, "markdown", "", "write it as Markdown into a new `file`, or -")
+	f.StringVar(&o.comment, "comment", "", "write it as a comment for a pull request into a new `file`, or -")
+	f.StringVar(&o.junit, "junit", "", "write it as JUnit XML into a new `file`, or -")
+	f.StringVar(&o.baseline, "baseline", "", "compare with this `report`; a regression exits 3")
 	f.BoolVar(&o.across, "across", false, "compare with the baseline although the rules differ")
 }
 

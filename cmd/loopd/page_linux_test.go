@@ -203,3 +203,39 @@ func free(t *testing.T, where, text string) {
 		t.Errorf("on %s: a control character in %q", where, text)
 	}
 }
+
+// Only a terminal that can move its cursor gets a page drawn over, or a bar.
+func TestWatchDrawsWhereItCan(t *testing.T) {
+	t.Parallel()
+	dir := writePageState(t)
+	stopped := make(chan struct{})
+	close(stopped)
+	for kind, want := range map[string]bool{"xterm": true, "dumb": false} {
+		text, code := onTerminal(t, 80, func(e env) int {
+			e.environ, e.drain = []string{"TERM=" + kind, "NO_COLOR=1"}, stopped
+			if got := e.draws(e.stderr); got != want {
+				t.Errorf("%s: a bar is drawn: %v", kind, got)
+			}
+			return run(t.Context(), e, []string{"status", "--watch", "--state", dir})
+		})
+		if code != exitDone || strings.HasPrefix(text, "\x1b[H\x1b[2J") != want || strings.Count(text, "\x1b") > 2 || !strings.Contains(text, "Campaign 1111111-1") {
+			t.Errorf("%s: got exit code %d and %q", kind, code, text)
+		}
+	}
+}
+
+// A status that is taller than the screen loses lines of its middle, and never the
+// command that comes next.
+func TestCropped(t *testing.T) {
+	t.Parallel()
+	text := []byte("head\n" + strings.Repeat("candidate\n", 40) + "\nNext: loopd run\n")
+	got := string(cropped(text, 20))
+	if lines := strings.Count(got, "\n"); lines != 19 || !strings.HasPrefix(got, "head\n") || !strings.HasSuffix(got, "\nNext: loopd run\n") || !strings.Contains(got, "… 25 lines are left out; loopd status prints them\n") {
+		t.Errorf("got %d lines:\n%s", lines, got)
+	}
+	for _, height := range []int{0, 5, 44} {
+		if got := cropped(text, height); !bytes.Equal(got, text) {
+			t.Errorf("on %d lines: got\n%s", height, got)
+		}
+	}
+}

@@ -33,6 +33,7 @@ func newPlan(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan", Short: "what a budget can find, before it is spent", Args: noArgs,
 		Long: `  loopd plan --budget 400
+  loopd plan --hours 8 --profile scout
 
 Says for a budget in sessions, hours or USD which effects are likely to be kept
 and confirmed, about how many candidates can be looked at, which profile fits,

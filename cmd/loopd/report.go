@@ -61,12 +61,12 @@ func newReport(e env) *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", stateFlag)
 	cmd.Flags().BoolVar(&pages, "open", false, "serve the pages on this machine until it is interrupted")
 	cmd.Flags().IntVar(&port, "port", 0, "port of --open; 0 for any")
-	cmd.Flags().StringVar(&html, "html", "", "write the campaign as one page into this file")
+	cmd.Flags().StringVar(&html, "html", "", "write the campaign as one page into this `file`")
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "show task text on the pages")
 	cmd.Flags().BoolVar(&digest, "digest", false, "print what to read in the morning")
 	cmd.Flags().BoolVar(&comment, "comment", false, commentFlag)
 	cmd.Flags().BoolVar(&judged, "judged", false, "write the judged messages for a person to label")
-	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this file and print how often they agree")
+	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this `file` and print how often they agree")
 	return cmd
 }
 

@@ -22,6 +22,7 @@ func newFinish(e env) *cobra.Command {
 	o := runOptions{finish: true}
 	cmd := &cobra.Command{
 		Use: "finish", Short: "end the search of the campaign under way and run its gate now", Args: noArgs,
+		Long: "  loopd finish\n\nTakes up no further candidate. What was kept so far goes to the gate, and the\ncampaign ends with its verdict. A loopd that runs here is told to.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
 	o.flags(cmd)

@@ -25,7 +25,7 @@ func newStatus(e env) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use: "status", Short: "where the campaign stands", Args: noArgs,
-		Long: "  loopd status\n\nPrints the campaign under way or the last one, one line a candidate, and what the\nloopd that runs here is doing. With --watch it goes on until it is interrupted.",
+		Long: "  loopd status\n  loopd status --watch\n\nPrints the campaign under way or the last one, one line a candidate, and what the\nloopd that runs here is doing. With --watch it goes on until it is interrupted.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if watch {
 				return watchStatus(cmd.Context(), e, state, asJSON)

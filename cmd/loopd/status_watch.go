@@ -47,13 +47,13 @@ func watchStatus(ctx context.Context, e env, state string, asJSON bool) error {
 // screen, so that how it stands and what to type are both seen.
 func cropped(text []byte, height int) []byte {
 	lines := slices.Collect(bytes.Lines(text))
-	const below = 4 // the last candidate, a blank and the next command, and the cursor's own line
-	if height <= 2*below || len(lines) < height {
+	const tail = 3 // the last candidate, a blank, the next command
+	if height < 3*tail || len(lines) < height {
 		return text
 	}
-	head := height - below - 1
-	left := fmt.Appendf(nil, "… %d lines are left out; loopd status prints them\n", len(lines)-head-below+1)
-	return slices.Concat(bytes.Join(lines[:head], nil), left, bytes.Join(lines[len(lines)-below+1:], nil))
+	head := height - tail - 2 // a line says what is missing, and the cursor stands on one
+	left := fmt.Appendf(nil, "… %d lines are left out; loopd status prints them\n", len(lines)-head-tail)
+	return slices.Concat(bytes.Join(lines[:head], nil), left, bytes.Join(lines[len(lines)-tail:], nil))
 }
 
 // show prints one status: over the last one on a terminal, below it elsewhere.
