@@ -16,7 +16,7 @@ import (
 // here, in a commit of its own; the order is not bent to make a build pass.
 const order = `
 internal/failpoint
-< internal/atomicfile internal/clock internal/redact internal/mutants
+< internal/atomicfile internal/clock internal/redact internal/columns internal/mutants
 < stats
 < stats/rival
 < stats/sim
@@ -65,6 +65,7 @@ github.com/spf13/cobra             cmd/loopd
 github.com/spf13/pflag             cmd/loopd
 github.com/vbauerster/mpb/v8       cmd/loopd
 github.com/mattn/go-isatty         cmd/loopd
+github.com/mattn/go-runewidth      internal/columns
 github.com/google/renameio/v2      internal/atomicfile
 github.com/vbatts/go-mtree         frozen
 github.com/fsnotify/fsnotify       frozen

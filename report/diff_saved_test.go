@@ -144,7 +144,7 @@ func TestSavedDiffGoldens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range map[string][]byte{"diff_saved.json": asJSON, "diff_saved.md": d.Markdown(), "diff_saved.txt": d.Text()} {
+	for name, got := range map[string][]byte{"diff_saved.json": asJSON, "diff_saved.md": d.Markdown(), "diff_saved.txt": d.Text(0)} {
 		path := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(path, got, 0o644); err != nil {
@@ -159,7 +159,7 @@ func TestSavedDiffGoldens(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	for line := range strings.Lines(string(d.Text())) {
+	for line := range strings.Lines(string(d.Text(0))) {
 		if len([]rune(line)) > 81 {
 			t.Errorf("over 80 columns: %s", line)
 		}
@@ -169,8 +169,8 @@ func TestSavedDiffGoldens(t *testing.T) {
 		t.Errorf("got keys of %v, %v; want those of an evaluation", doc, err)
 	}
 	same := savedDiff(t, a, a)
-	if !strings.Contains(string(same.Text()), "Nothing else changed.") || !strings.Contains(string(same.Markdown()), "Nothing changed.") || same.Headline() != "nothing regressed" {
-		t.Errorf("of the same report: got\n%s\n%s", same.Text(), same.Markdown())
+	if !strings.Contains(string(same.Text(0)), "Nothing else changed.") || !strings.Contains(string(same.Markdown()), "Nothing changed.") || same.Headline() != "nothing regressed" {
+		t.Errorf("of the same report: got\n%s\n%s", same.Text(0), same.Markdown())
 	}
 }
 
@@ -220,7 +220,7 @@ func TestSavedDiffRefuses(t *testing.T) {
 		t.Errorf("got %v, want a refusal for other rules", err)
 	}
 	d, err := Compare(documentOf(t, "a.json", good), documentOf(t, "b.json", other), true)
-	if err != nil || !slices.Equal(d.Differs, []string{"rules"}) || !strings.Contains(string(d.Text()), "which differ in rules") || !strings.Contains(string(d.Markdown()), "which differ in rules") {
+	if err != nil || !slices.Equal(d.Differs, []string{"rules"}) || !strings.Contains(string(d.Text(0)), "which differ in rules") || !strings.Contains(string(d.Markdown()), "which differ in rules") {
 		t.Errorf("across: got %v, %v", d.Differs, err)
 	}
 }

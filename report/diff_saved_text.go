@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"fmt"
+
+	"loopd/internal/columns"
 )
 
 // mostItems is how many changes that are no regression a terminal is shown.
@@ -59,21 +61,21 @@ func (d Diff) others() []string {
 	return out
 }
 
-func (d Diff) savedText() []byte {
+func (d Diff) savedText(width int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n", d.Headline())
 	for _, r := range d.Regressions {
-		fmt.Fprintf(&b, "  %s\n", r)
+		b.WriteString(columns.Wrap("  "+r, "    ", width) + "\n")
 	}
 	if len(d.Regressions) > 0 {
 		b.WriteByte('\n')
 	}
-	table(&b, d.savedSides())
+	b.WriteString(columns.Table(d.savedSides(), width))
 	if len(d.Differs) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", wrap(savedAcross(d)))
 	}
 	b.WriteByte('\n')
-	table(&b, d.figureRows())
+	b.WriteString(columns.Table(d.figureRows(), width))
 	others := d.others()
 	if len(others) == 0 {
 		b.WriteString("\nNothing else changed.\n")
@@ -81,7 +83,7 @@ func (d Diff) savedText() []byte {
 	}
 	b.WriteString("\nChanged, and no regression:\n\n")
 	for _, text := range others[:min(len(others), mostItems)] {
-		fmt.Fprintf(&b, "  %s\n", text)
+		b.WriteString(columns.Wrap("  "+text, "    ", width) + "\n")
 	}
 	if more := len(others) - mostItems; more > 0 {
 		fmt.Fprintf(&b, "  and %d more, in --json and --markdown\n", more)

@@ -60,14 +60,14 @@ func TestDiffGoldens(t *testing.T) {
 	b.Contrasts = []Contrast{{Pair: "R4", Control: "R4-nograph", Tier: "haiku", CLI: "2.1.332", Reading: NotNeeded}}
 	b.Invalid = append(slices.Clone(a.Invalid), Invalid{Wording: "start", Class: harness.Hang, Count: 2, Of: 8})
 	d := compared(t, a, b, true)
-	golden(t, "diff.txt", d.Text())
+	golden(t, "diff.txt", d.Text(0))
 	golden(t, "diff.md", d.Markdown())
 	data, err := json.MarshalIndent(d, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "diff.json", append(data, '\n'))
-	for line := range strings.Lines(string(d.Text())) {
+	for line := range strings.Lines(string(d.Text(0))) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
 			t.Errorf("a line of %d columns: %s", n, line)
 		}
@@ -282,7 +282,7 @@ func TestDiffOfInstruments(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 		d := compared(t, a, b, true)
-		if !slices.Equal(d.Differs, c.want) || !strings.Contains(strings.Join(strings.Fields(string(d.Text())), " "), "a difference may be theirs") {
+		if !slices.Equal(d.Differs, c.want) || !strings.Contains(strings.Join(strings.Fields(string(d.Text(0))), " "), "a difference may be theirs") {
 			t.Errorf("%s: across: got %q", name, d.Differs)
 		}
 	}
@@ -298,7 +298,7 @@ func TestDiffShowsForeignTextPlainly(t *testing.T) {
 	b.Instrument = "i2\x1b"
 	b.Parts = map[string]string{"su\x1bite": "t"}
 	d := compared(t, a, b, true)
-	for _, text := range [][]byte{d.Text(), d.Markdown()} {
+	for _, text := range [][]byte{d.Text(0), d.Markdown()} {
 		if strings.ContainsAny(string(text), "\x1b\x07\u202e") || strings.Contains(string(text), strings.Repeat("x", 100)) {
 			t.Errorf("got %q", text)
 		}
@@ -319,7 +319,7 @@ func FuzzCompare(f *testing.F) {
 		if _, err := json.Marshal(d); err != nil {
 			t.Fatal(err)
 		}
-		d.Text()
+		d.Text(0)
 		d.Markdown()
 	})
 }

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"unicode"
+
+	"loopd/internal/columns"
 )
 
 // Markdown renders the comparison for people.
@@ -28,20 +29,20 @@ func (d Diff) Headline() string {
 	return "1 regression"
 }
 
-// Text renders the comparison for a terminal of 80 columns.
-func (d Diff) Text() []byte {
+// Text renders the comparison for a page of a width, 0 for a pipe.
+func (d Diff) Text(width int) []byte {
 	if d.Saved != nil {
-		return d.savedText()
+		return d.savedText(width)
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n", d.Headline())
 	for _, r := range d.Regressions {
-		fmt.Fprintf(&b, "  %s\n", r)
+		b.WriteString(columns.Wrap("  "+r, "    ", width) + "\n")
 	}
 	if len(d.Regressions) > 0 {
 		b.WriteByte('\n')
 	}
-	table(&b, sideRows(d))
+	b.WriteString(columns.Table(sideRows(d), width))
 	if len(d.Differs) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", wrap(acrossText(d)))
 	}
@@ -49,19 +50,20 @@ func (d Diff) Text() []byte {
 		b.WriteString("\nSimulated: the model behind these numbers is a program.\n")
 	}
 	b.WriteByte('\n')
-	table(&b, append([][]string{{"mean pass rate", "A", "B", "difference", "cells"}}, meanRow("champion", d.Metric), meanRow("start", d.Start)))
+	means := [][]string{{"mean pass rate", "A", "B", "difference", "cells"}, meanRow("champion", d.Metric), meanRow("start", d.Start)}
+	b.WriteString(columns.Table(means, width))
 	for _, part := range d.parts() {
 		b.WriteByte('\n')
 		rows := [][]string{{part.Name, "A", "B", "difference", ""}}
 		for _, c := range part.List {
 			rows = append(rows, []string{c.Name, countText(c.A), countText(c.B), changeText(c), string(c.Trend)})
 		}
-		table(&b, rows)
+		b.WriteString(columns.Table(rows, width))
 	}
 	fmt.Fprintf(&b, "\n%s\n", wrap(intervalsText))
 	for _, rows := range d.tables() {
 		b.WriteByte('\n')
-		table(&b, rows)
+		b.WriteString(columns.Table(rows, width))
 	}
 	return b.Bytes()
 }
@@ -93,19 +95,6 @@ func joinCells(cells []string) string {
 		out[i] = tableCell(c)
 	}
 	return strings.Join(out, " | ")
-}
-
-// table writes aligned columns; the last has no padding.
-func table(b *bytes.Buffer, rows [][]string) {
-	var text bytes.Buffer
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(w, strings.Join(r, "\t"))
-	}
-	w.Flush()
-	for line := range strings.Lines(text.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
 }
 
 func sideRows(d Diff) [][]string {

@@ -154,11 +154,18 @@ func effectText(e *Effect) string {
 	if e == nil {
 		return "not known: a cell has no fresh rep in one arm"
 	}
-	text := fmt.Sprintf("%+.3f [%+.3f, %+.3f] over %d cells", e.Difference, e.CI.Low, e.CI.High, e.Cells)
+	text := fmt.Sprintf("%+.3f [%+.3f, %+.3f] over %d %s", e.Difference, e.CI.Low, e.CI.High, e.Cells, cellWord(e.Cells))
 	if e.CI.Low <= 0 && e.CI.High >= 0 {
 		text += ", which may be nothing"
 	}
 	return text
+}
+
+func cellWord(n int) string {
+	if n == 1 {
+		return "cell"
+	}
+	return "cells"
 }
 
 // aaText says what the A/A pilot showed and could have shown.

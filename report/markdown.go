@@ -9,6 +9,7 @@ import (
 	"text/template"
 	"time"
 
+	"loopd/internal/columns"
 	"loopd/loop"
 )
 
@@ -31,7 +32,7 @@ func (c Candidate) Markdown() []byte { return render("candidate.md.tmpl", c) }
 func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
-		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "targets": targetsText, "leaf": leaf, "wrap": wrap,
+		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "targets": targetsText, "leaf": leaf, "wrap": wrap, "item": item,
 		"because": because, "effect": effectText, "aa": aaText, "gateCells": gateCells,
 		"windows": windowsText, "lookAt": lookAt,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
@@ -77,24 +78,10 @@ func usd(c Cost) string {
 
 // tableCell keeps free text inside one cell of a Markdown table.
 func tableCell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;").Replace(text)
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(columns.Plain(text))
 }
 
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
-
-// fence returns a code fence longer than any run of backticks in the text.
-func fence(text string) string {
-	longest, run := 2, 0
-	for _, r := range text {
-		if r == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
-	}
-	return strings.Repeat("`", longest+1)
-}
 
 func verdictText(s Summary) string {
 	switch {
@@ -145,29 +132,16 @@ func leaf(ref string) string {
 const lineWidth = 78
 
 // wrap breaks prose into lines that are read on a terminal too.
-func wrap(text string) string {
-	var b strings.Builder
-	column := 0
-	for i, word := range strings.Fields(text) {
-		n := len([]rune(word))
-		switch {
-		case i == 0:
-		case column+1+n > lineWidth:
-			b.WriteString("\n")
-			column = 0
-		default:
-			b.WriteString(" ")
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String()
+func wrap(text string) string { return columns.Wrap(strings.TrimSpace(text), "", lineWidth) }
+
+// item is prose behind "- ", hung in.
+func item(text string) string {
+	return strings.TrimLeft(columns.Wrap("  "+strings.TrimSpace(text), "  ", lineWidth), " ")
 }
 
 // because appends a reason where there is one.
 func because(why string) string {
-	if why = strings.Join(strings.Fields(why), " "); why == "" {
+	if why = strings.Join(strings.Fields(columns.Plain(why)), " "); why == "" {
 		return ""
 	}
 	return ": " + why

@@ -44,11 +44,11 @@ func newCandidateAdd(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCandidateAdd(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.patch, "patch", "", "file with a unified diff, - for standard input")
-	f.StringArrayVar(&o.files, "file", nil, "PATH=FILE: the whole new text of a file of the Surface")
+	f.StringVar(&o.patch, "patch", "", "`file` with a unified diff, - for standard input")
+	f.StringArrayVar(&o.files, "file", nil, "`PATH=FILE`: the whole new text of a file of the Surface")
 	f.StringVar(&o.rationale, "rationale", "", "why it should help, for the report")
 	f.StringVar(&o.author, "author", "", "who wrote it, for the report")
-	f.StringArrayVar(&o.targets, "target", nil, "a cell it is meant for, such as R1/sonnet")
+	f.StringArrayVar(&o.targets, "target", nil, "a `cell` it is meant for, such as R1/sonnet")
 	f.BoolVar(&o.simplify, "simplify", false, "it only gets shorter: keep it for not being worse")
 	f.StringVar(&o.state, "state", "", stateFlag)
 	return cmd
@@ -256,7 +256,8 @@ func newCandidateList(e env) *cobra.Command {
 	var asJSON bool
 	var state string
 	cmd := &cobra.Command{
-		Use: "list", Short: "all candidates and their verdicts", Args: noArgs, Long: "  loopd candidate list",
+		Use: "list", Short: "all candidates and their verdicts", Args: noArgs,
+		Long: "  loopd candidate list\n\nPrints the candidates of the campaign under way or the last one, with their\nverdicts, and those that wait in the spool under the name \"drop\" takes.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runCandidateList(cmd.Context(), e, state, asJSON)
 		},
@@ -272,8 +273,8 @@ func runCandidateList(ctx context.Context, e env, state string, asJSON bool) err
 		return err
 	}
 	list := []listed{}
-	if len(r.states) > 0 {
-		for _, s := range report.Build(r.states[len(r.states)-1]).Candidates {
+	if s := r.newest(); s != nil {
+		for _, s := range report.Build(s).Candidates {
 			list = append(list, listed{Summary: s})
 		}
 	}
@@ -306,10 +307,10 @@ func runCandidateList(ctx context.Context, e env, state string, asJSON bool) err
 		return err
 	}
 	next := "loopd plan"
-	if len(r.states) > 0 && r.states[len(r.states)-1].Ended == nil {
-		next = nextAfter(r.states[len(r.states)-1])
+	if s := r.newest(); s != nil && (s.Ended == nil || len(spooled) == 0) {
+		next = nextAfter(s)
 	}
-	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(next, state))
 	return err
 }
 
@@ -317,7 +318,8 @@ func newCandidateShow(e env) *cobra.Command {
 	var asJSON bool
 	var state string
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "the report of one candidate", Args: oneArg("candidate"), Long: "  loopd candidate show c003",
+		Use: "show ID", Short: "the report of one candidate", Args: oneArg("candidate"),
+		Long: "  loopd candidate show c003\n\nThe same as \"loopd report c003\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runReport(cmd.Context(), e, state, args[0], asJSON)
 		},
@@ -330,7 +332,8 @@ func newCandidateShow(e env) *cobra.Command {
 func newCandidateDrop(e env) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
-		Use: "drop NAME", Short: "take a waiting candidate out of the spool", Args: oneArg("name"), Long: "  loopd candidate drop 3f9c01a2b7d4",
+		Use: "drop NAME", Short: "take a waiting candidate out of the spool", Args: oneArg("name"),
+		Long: "  loopd candidate drop 3f9c01a2b7d4\n\nTakes the candidate out before a campaign has taken it up. \"loopd candidate list\"\nhas its name.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			home, err := reviewHome(e, state)
 			if err != nil {

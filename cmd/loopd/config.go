@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +38,7 @@ func runConfig(e env, asJSON bool) error {
 	if asJSON {
 		return printJSON(e.stdout, inForce{l.File, home.Dir, l.Settings})
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	for _, s := range l.Settings {
 		fmt.Fprintf(w, "%s\t%v\t%s\n", s.Key, s.Value, s.Origin)
 	}

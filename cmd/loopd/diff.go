@@ -22,6 +22,7 @@ import (
 type diffOptions struct {
 	state              string
 	asJSON, asMarkdown bool
+	comment            bool
 	across             bool
 }
 
@@ -29,13 +30,13 @@ func newDiff(e env) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use: "diff A B", Short: "what changed between two reports",
-		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\n\nOf reports of loopd eval the totals and every case are compared. A lower pass\nrate, a case that passed and does not, a check that fails anew, a required tool\nno longer covered and a missing case regress; a new case, another verdict and\nother costs are told.\n\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
+		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n  loopd diff before.json after.json --comment\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\n\nOf reports of loopd eval the totals and every case are compared. A lower pass\nrate, a case that passed and does not, a check that fails anew, a required tool\nno longer covered and a missing case regress; a new case, another verdict and\nother costs are told.\n\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError("loopd diff --help", "loopd diff wants two reports, got %d", len(args))
 			}
-			if o.asJSON && o.asMarkdown {
-				return usageError("loopd diff --help", "loopd diff prints --json or --markdown, not both")
+			if count(o.asJSON, o.asMarkdown, o.comment) > 1 {
+				return usageError("loopd diff --help", "loopd diff prints --json, --markdown or --comment, not two of them")
 			}
 			return nil
 		},
@@ -46,6 +47,7 @@ func newDiff(e env) *cobra.Command {
 	cmd.Flags().StringVar(&o.state, "state", "", stateFlag)
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&o.asMarkdown, "markdown", false, "print Markdown")
+	cmd.Flags().BoolVar(&o.comment, "comment", false, commentFlag)
 	cmd.Flags().BoolVar(&o.across, "across", false, "compare although the instruments differ")
 	return cmd
 }
@@ -63,7 +65,7 @@ func runDiff(ctx context.Context, e env, o diffOptions, nameA, nameB string) err
 	if err != nil {
 		return diffRefused(err, nameA, nameB)
 	}
-	if err := printDiff(e, o, d); err != nil {
+	if err := printDiff(e, o, d, nameA, nameB); err != nil {
 		return err
 	}
 	return regressed(d)
@@ -90,15 +92,25 @@ func diffRefused(err error, nameA, nameB string) error {
 	return &codedError{exitUsage, err, "loopd diff --help"}
 }
 
-func printDiff(e env, o diffOptions, d report.Diff) error {
-	if o.asJSON {
+func printDiff(e env, o diffOptions, d report.Diff, nameA, nameB string) error {
+	switch {
+	case o.asJSON:
 		return printJSON(e.stdout, d)
+	case o.comment:
+		_, err := e.stdout.Write(d.Comment())
+		return err
 	}
-	text := d.Text()
 	if o.asMarkdown {
-		text = d.Markdown()
+		return e.markdown(d.Markdown())
 	}
-	_, err := e.stdout.Write(text)
+	next := fmt.Sprintf("loopd diff %s %s --comment", quoted(nameA), quoted(nameB))
+	if o.across {
+		next += " --across"
+	}
+	if o.state != "" {
+		next += " --state " + quoted(o.state)
+	}
+	_, err := fmt.Fprintf(e.stdout, "%s\nNext: %s\n", d.Text(e.page), next)
 	return err
 }
 

@@ -190,8 +190,7 @@ func printRows(e env, rows []doctor.Row) error {
 	indent := strings.Repeat(" ", 9+names+2)
 	var b strings.Builder
 	for _, r := range rows {
-		detail := wrap(indent+strings.ReplaceAll(r.Detail, "\n", "; "), indent)
-		fmt.Fprintf(&b, "%-9s%-*s%s", r.Health, names+2, r.Name, strings.TrimPrefix(detail, indent))
+		b.WriteString(hung(fmt.Sprintf("%-9s%-*s", r.Health, names+2, r.Name), strings.ReplaceAll(r.Detail, "\n", "; ")))
 		if r.Fix != "" {
 			fmt.Fprintf(&b, "%s  fix: %s\n", indent, r.Fix) // whole, to be copied
 		}

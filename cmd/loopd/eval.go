@@ -40,16 +40,17 @@ func newEval(e env) *cobra.Command {
 
 // evalOptions are the flags both evaluators have.
 type evalOptions struct {
-	json, markdown, junit, baseline string
-	across                          bool
+	json, markdown, comment, junit, baseline string
+	across                                   bool
 }
 
 func (o *evalOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.json, "json", "", "write the report as JSON into a new file, or - to stdout")
-	f.StringVar(&o.markdown, "markdown", "", "write it as Markdown into a new file, or -")
-	f.StringVar(&o.junit, "junit", "", "write it as JUnit XML into a new file, or -")
-	f.StringVar(&o.baseline, "baseline", "", "compare with this report; a regression exits 3")
+	f.StringVar(&o.json, "json", "", "write the report as JSON into a new `file`, or - to stdout")
+	f.StringVar(&o.markdown, "markdown", "", "write it as Markdown into a new `file`, or -")
+	f.StringVar(&o.comment, "comment", "", "write it as a comment for a pull request into a new `file`, or -")
+	f.StringVar(&o.junit, "junit", "", "write it as JUnit XML into a new `file`, or -")
+	f.StringVar(&o.baseline, "baseline", "", "compare with this `report`; a regression exits 3")
 	f.BoolVar(&o.across, "across", false, "compare with the baseline although the rules differ")
 }
 
@@ -58,14 +59,14 @@ const stdoutName = "-"
 
 // targets are the reports that were asked for, by form.
 func (o evalOptions) targets() map[string]string {
-	out := map[string]string{"json": o.json, "markdown": o.markdown, "junit": o.junit}
+	out := map[string]string{"json": o.json, "markdown": o.markdown, "comment": o.comment, "junit": o.junit}
 	maps.DeleteFunc(out, func(_, path string) bool { return path == "" })
 	return out
 }
 
 // quiet reports whether standard output belongs to a report.
 func (o evalOptions) quiet() bool {
-	return o.json == stdoutName || o.markdown == stdoutName || o.junit == stdoutName
+	return o.json == stdoutName || o.markdown == stdoutName || o.comment == stdoutName || o.junit == stdoutName
 }
 
 // check refuses before anything is read what could not be written after it.
@@ -162,7 +163,14 @@ func (v evaluation) write(e env, o evalOptions) error {
 	forms := map[string]func(io.Writer) error{
 		"json":     func(w io.Writer) error { return v.report.WriteJSON(w, v.spool.all) },
 		"markdown": func(w io.Writer) error { return v.report.WriteMarkdown(w, v.spool.all) },
-		"junit":    func(w io.Writer) error { return v.report.WriteJUnit(w, v.spool.all) },
+		"comment": func(w io.Writer) error {
+			text, err := v.report.Comment(v.spool.all)
+			if err == nil {
+				_, err = w.Write(text)
+			}
+			return err
+		},
+		"junit": func(w io.Writer) error { return v.report.WriteJUnit(w, v.spool.all) },
 	}
 	targets := o.targets()
 	for _, form := range slices.Sorted(maps.Keys(targets)) {
@@ -194,7 +202,7 @@ func (v evaluation) compare(e env, o evalOptions) error {
 		return &codedError{exitUsage, err, "loopd eval --help"}
 	}
 	if !o.quiet() {
-		if _, err := fmt.Fprintf(e.stdout, "\nBeside %s: %s", o.baseline, d.Text()); err != nil {
+		if _, err := fmt.Fprintf(e.stdout, "\nBeside %s: %s", o.baseline, d.Text(e.page)); err != nil {
 			return err
 		}
 	}

@@ -183,7 +183,7 @@ func evaluate(ctx context.Context, e env, o evalOptions, j judged, dir string, n
 		return nil, err
 	}
 	p := newPrinter(e, o.quiet(), len(names))
-	bar := newDocuments(e.stderr, len(names))
+	bar := newDocuments(e, len(names))
 	each := func(r harness.Evaluated) error {
 		p.result(r)
 		bar.next()

@@ -92,20 +92,11 @@ func hintOf(err error) string {
 	return ""
 }
 
-// fitted is a line that keeps within a terminal's width, what follows indented.
-// What reads a pipe gets it whole.
-func fitted(line, indent string, terminal bool) string {
-	if terminal {
-		return wrap(line, indent)
-	}
-	return line + "\n"
-}
-
 // errorText is an error as it is told: a line a finding.
-func errorText(err error, terminal bool) string {
+func errorText(err error, page int) string {
 	var b strings.Builder
 	for line := range strings.Lines(err.Error()) {
-		b.WriteString(fitted("loopd: "+strings.TrimRight(line, "\n"), "loopd:   ", terminal))
+		b.WriteString(fitted("loopd: "+strings.TrimRight(line, "\n"), "loopd:   ", page))
 	}
 	return b.String()
 }
@@ -115,7 +106,7 @@ func finish(e env, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprint(e.stderr, errorText(err, isTerminal(e.stderr)))
+	fmt.Fprint(e.stderr, errorText(err, pageOf(e.stderr)))
 	if hint := hintOf(err); hint != "" {
 		fmt.Fprintln(e.stderr, "loopd: hint: "+hint)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"loopd/internal/columns"
 )
 
 // fitHelp keeps the help of every verb within the width.
@@ -27,10 +29,10 @@ func reflow(text string) string {
 	for _, paragraph := range strings.Split(text, "\n\n") {
 		long := false
 		for line := range strings.Lines(paragraph) {
-			long = long || len([]rune(strings.TrimSuffix(line, "\n"))) > width
+			long = long || columns.Width(strings.TrimSuffix(line, "\n")) > width
 		}
 		if long && !strings.HasPrefix(paragraph, " ") {
-			paragraph = strings.TrimSuffix(wrap(paragraph, ""), "\n")
+			paragraph = columns.Wrap(paragraph, "", width)
 		}
 		out = append(out, paragraph)
 	}

@@ -42,10 +42,10 @@ func TestHelpFits(t *testing.T) {
 func TestErrorsFitATerminal(t *testing.T) {
 	t.Parallel()
 	err := errors.New(strings.Repeat("word ", 30) + "end\nsecond")
-	if got := errorText(err, false); strings.Count(got, "\n") != 2 {
+	if got := errorText(err, 0); strings.Count(got, "\n") != 2 {
 		t.Errorf("in a pipe: %q", got)
 	}
-	got := errorText(err, true)
+	got := errorText(err, width)
 	for line := range strings.Lines(got) {
 		if !strings.HasPrefix(line, "loopd: ") || len(line) > width+1 {
 			t.Errorf("on a terminal: %q", line)

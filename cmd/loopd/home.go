@@ -38,15 +38,19 @@ Next: loopd init
 	}
 	s := r.states[len(r.states)-1]
 	rep := report.Build(s)
+	head := fmt.Sprintf("Campaign %s: %s", rep.ID, rep.Headline)
 	live, err := liveOf(context.Background(), r.home.Dir)
 	if err != nil {
 		return err
 	}
 	if live != nil && s.Ended == nil && s.Halted == nil {
-		_, err = fmt.Fprintf(e.stdout, "Campaign %s: %s\n%d of %d sessions used.\nloopd %s (process %d): %s\n\nNext: loopd status --watch\n",
-			rep.ID, rep.Headline, rep.Sessions, rep.Budget, live.Verb, live.PID, liveLine(*live))
+		e.sentence(head, "  ")
+		fmt.Fprintf(e.stdout, "%d of %d sessions used.\n", rep.Sessions, rep.Budget)
+		e.sentence(fmt.Sprintf("loopd %s (process %d): %s", live.Verb, live.PID, liveLine(*live)), "  ")
+		_, err = fmt.Fprint(e.stdout, "\nNext: loopd status --watch\n")
 		return err
 	}
-	_, err = fmt.Fprintf(e.stdout, "Campaign %s: %s\n%d of %d sessions used.\n\nNext: %s\n", rep.ID, rep.Headline, rep.Sessions, rep.Budget, nextAfter(s))
+	e.sentence(head, "  ")
+	_, err = fmt.Fprintf(e.stdout, "%d of %d sessions used.\n\nNext: %s\n", rep.Sessions, rep.Budget, nextAfter(s))
 	return err
 }

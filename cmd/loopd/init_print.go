@@ -5,26 +5,25 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
-	"unicode/utf8"
 
+	"loopd/internal/columns"
 	"loopd/internal/survey"
 )
 
-// print shows a survey and what was written, at most pageWidth wide.
+// print shows a survey and what was written, within the width.
 func (s setup) print(out io.Writer) error {
 	var b bytes.Buffer
 	p := s.Plugin
 	fmt.Fprintln(&b, strings.TrimSpace("Plugin "+p.Name+" "+p.Version))
 	skillTable(&b, p.Skills)
 	fmt.Fprintln(&b)
-	paragraph(&b, "hook      ", p.Hook.Kind())
+	fmt.Fprint(&b, hung("hook      ", p.Hook.Kind()))
 	for _, row := range []struct {
 		head  string
 		names []string
 	}{{"commands  ", p.Commands}, {"agents    ", p.Agents}, {"programs  ", p.Programs}} {
 		if len(row.names) > 0 {
-			paragraph(&b, row.head, strings.Join(row.names, ", "))
+			fmt.Fprint(&b, hung(row.head, strings.Join(row.names, ", ")))
 		}
 	}
 	warnings(&b, "To mend first, or no session counts:", p.Warnings, true)
@@ -41,11 +40,11 @@ func (s setup) print(out io.Writer) error {
 	}
 	fmt.Fprintln(&b)
 	if s.More != "" {
-		paragraph(&b, "", s.More)
+		fmt.Fprint(&b, hung("", s.More))
 		fmt.Fprintln(&b)
 	}
 	if s.Set != "" {
-		paragraph(&b, "Next: ", s.Next)
+		fmt.Fprint(&b, hung("Next: ", s.Next))
 	} else {
 		fmt.Fprintln(&b, "Next: "+s.Next) // whole, to be copied
 	}
@@ -63,7 +62,7 @@ func warnings(out io.Writer, head string, all []survey.Warning, block bool) {
 			fmt.Fprintf(out, "\n%s\n", head)
 			head = ""
 		}
-		paragraph(out, "- ", w.String())
+		fmt.Fprint(out, hung("- ", w.String()))
 	}
 }
 
@@ -74,30 +73,10 @@ func skillTable(out io.Writer, skills []survey.Skill) {
 		return
 	}
 	fmt.Fprintln(out)
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	w := columns.NewWriter(out, width)
 	fmt.Fprintf(w, "skill\tdescription\twhen_to_use\toffered\twording may change\n")
 	for _, s := range skills {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, s.Description, s.WhenToUse, yesNo(s.Offered), yesNo(s.Surface))
 	}
 	w.Flush() // a buffer takes everything
-}
-
-// pageWidth is how wide a terminal is taken to be.
-const pageWidth = 80
-
-// paragraph prints a text behind its head, wrapped between words and hung in.
-func paragraph(out io.Writer, head, text string) {
-	indent, line := strings.Repeat(" ", utf8.RuneCountInString(head)), head
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > pageWidth:
-			fmt.Fprintln(out, line)
-			line = indent + word
-		default:
-			line += " " + word
-		}
-	}
-	fmt.Fprintln(out, line)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -112,7 +111,7 @@ func missedItems(s harness.Suite, t harness.JudgeTest) []missedItem {
 
 func printJudge(e env, r judgeResult) error {
 	fmt.Fprintf(e.stdout, "%s\nrubric %s\n\n", r.Judge, r.Rubric)
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "items\tright answer\tright")
 	fmt.Fprintf(w, "yes\tYES\t%d of %d\n", r.Yes.Right, r.Yes.Of)
 	fmt.Fprintf(w, "no\tNO\t%d of %d\n", r.No.Right, r.No.Of)

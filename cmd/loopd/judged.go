@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/goccy/go-yaml"
@@ -75,7 +75,7 @@ func runSheet(ctx context.Context, e env, state, dir string) error {
 	}
 	path := filepath.Join(dir, sheetFile)
 	if _, err := os.Lstat(path); err == nil {
-		return usageError("loopd report --judged --labels "+path, "write judged messages: %s exists and may hold labels", path)
+		return usageError(labelsCommand(path, state), "write judged messages: %s exists and may hold labels", path)
 	}
 	if err := atomicfile.WriteFile(path, data, 0o600); err != nil {
 		return err
@@ -83,8 +83,17 @@ func runSheet(ctx context.Context, e env, state, dir string) error {
 	if lost > 0 {
 		fmt.Fprintf(e.stderr, "loopd: %d judged messages are left out: their transcripts are not what was judged, or not kept\n", lost)
 	}
-	_, err = fmt.Fprintf(e.stdout, "%d judged messages in %s. They may hold held-out text.\n", len(out.Items), path)
+	_, err = fmt.Fprintf(e.stdout, "%d judged messages in %s. They may hold held-out text.\n\nNext: %s\n", len(out.Items), path, labelsCommand(path, state))
 	return err
+}
+
+// labelsCommand reads a sheet that was labelled.
+func labelsCommand(path, state string) string {
+	command := "loopd report --judged --labels " + quoted(path)
+	if state != "" {
+		command += " --state " + quoted(state)
+	}
+	return command
 }
 
 // judgedCampaign is the newest campaign, if it has judged messages.
@@ -162,8 +171,17 @@ func legible(text string) string {
 	}, text))
 }
 
-// bytes is the sheet as a file.
+// bytes is the sheet as a file. What somebody else wrote stands in a literal
+// block, also where it is one line: there nothing has a meaning in YAML.
 func (s sheet) bytes() ([]byte, error) {
+	s.Items = slices.Clone(s.Items)
+	for i := range s.Items {
+		for _, text := range []*string{&s.Items[i].Question, &s.Items[i].Message} {
+			if *text != "" {
+				*text += "\n"
+			}
+		}
+	}
 	data, err := yaml.MarshalWithOptions(s, yaml.UseLiteralStyleIfMultiline(true))
 	return append([]byte(sheetHead), data...), err
 }
@@ -186,7 +204,7 @@ func runLabels(ctx context.Context, e env, state, file string, asJSON bool) erro
 	if asJSON {
 		return printJSON(e.stdout, got)
 	}
-	return printAgreement(e, got)
+	return printAgreement(e, got, withState("loopd report", state))
 }
 
 // readLabels reads what a person wrote, true for YES, by key. An item without a
@@ -222,8 +240,8 @@ func readLabels(path string) (map[string]bool, error) {
 	return out, nil
 }
 
-func printAgreement(e env, a report.Agreement) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+func printAgreement(e env, a report.Agreement, next string) error {
+	w := e.table()
 	fmt.Fprintln(w, "wording\tlabel is the judge's answer\tkappa")
 	for _, arm := range append([]report.AgreementArm{a.All}, a.Arms...) {
 		kappa := "none"
@@ -235,6 +253,6 @@ func printAgreement(e env, a report.Agreement) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(e.stdout, "\n%d judged messages have no label. Labels change no verdict.\n", a.Unlabeled)
+	_, err := fmt.Fprintf(e.stdout, "\n%d judged messages have no label. Labels change no verdict.\n\nNext: %s\n", a.Unlabeled, next)
 	return err
 }

@@ -79,7 +79,7 @@ func runLoopd(args []string, machine power.Machine) int {
 		fmt.Fprintln(os.Stderr, "loopd: find working directory:", err)
 		return exitFailed
 	}
-	return run(ctx, env{dir: dir, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain, machine: machine}, args)
+	return run(ctx, env{dir: dir, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain, machine: machine, page: pageOf(os.Stdout)}, args)
 }
 
 // env is everything outside that a verb may use.
@@ -91,6 +91,7 @@ type env struct {
 	stderr  io.Writer
 	drain   <-chan struct{}
 	machine power.Machine
+	page    int // cells of a line of the terminal that stdout is, 0 for a pipe
 }
 
 // path is a path of the command line, seen from the working directory.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -18,6 +20,21 @@ func newMan(e env) *cobra.Command {
 		Use: "man DIR", Short: "write the manual pages, one a command", Args: oneArg("directory"),
 		Long: "  loopd man /usr/local/share/man/man1\n\nWrites a manual page of section 1 for every command into an existing directory,\nover those of an older loopd.",
 		RunE: func(cmd *cobra.Command, args []string) error { return runMan(e, cmd.Root(), args[0]) },
+	}
+}
+
+// quoteExamples makes examples of the indented lines of every help, which a manual
+// page would else fill as a paragraph.
+func quoteExamples(cmd *cobra.Command) {
+	lines := slices.Collect(strings.Lines(cmd.Long))
+	for i, line := range lines {
+		if strings.HasPrefix(line, "  ") {
+			lines[i] = "  " + line // as many as Markdown wants
+		}
+	}
+	cmd.Long = strings.Join(lines, "")
+	for _, c := range cmd.Commands() {
+		quoteExamples(c)
 	}
 }
 
@@ -36,6 +53,7 @@ func runMan(e env, root *cobra.Command, dir string) error {
 	}
 	defer os.RemoveAll(room)
 	root.DisableAutoGenTag = true // its date would make every build another
+	quoteExamples(root)
 	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "loopd " + version, Manual: "loopd"}, room); err != nil {
 		return fmt.Errorf("write manual pages: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +33,7 @@ func newPlan(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan", Short: "what a budget can find, before it is spent", Args: noArgs,
 		Long: `  loopd plan --budget 400
+  loopd plan --hours 8 --profile scout
 
 Says for a budget in sessions, hours or USD which effects are likely to be kept
 and confirmed, about how many candidates can be looked at, which profile fits,
@@ -88,7 +88,8 @@ func runPlan(ctx context.Context, e env, o planOptions) error {
 	if o.json {
 		err = printJSON(e.stdout, out)
 	} else if out.Reachable {
-		err = printOutlook(e, out)
+		printOutlook(e, out)
+		_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", p.next(out))
 	}
 	if err != nil || out.Reachable {
 		return err
@@ -315,20 +316,19 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 	return out, nil
 }
 
-func printOutlook(e env, o outlook) error {
-	fmt.Fprintf(e.stdout, "%d sessions under the profile %s: %s.\n", o.Sessions, o.Profile, o.Chosen)
-	fmt.Fprintf(e.stdout, "The metric is over %d cells; pass rates %s.\n\n", o.Cells, o.Rates)
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+func printOutlook(e env, o outlook) {
+	e.sentence(fmt.Sprintf("%d sessions under the profile %s: %s.", o.Sessions, o.Profile, o.Chosen), "")
+	e.sentence(fmt.Sprintf("The metric is over %d cells; pass rates %s.", o.Cells, o.Rates), "")
+	fmt.Fprintln(e.stdout)
+	w := e.table()
 	fmt.Fprintln(w, "a candidate with\tis kept in\tand confirmed in\tdecided after")
 	for _, d := range o.Detects {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.0f sessions\n", d.What, ofTen(d.Kept), ofTen(d.Found), d.Sessions)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	w.Flush() // what cannot be printed is said once, by the last line
 	fmt.Fprintf(e.stdout, "\nAbout %.0f candidates can be looked at. Of the sessions %d are for the pilot, %d\nfor the search, %d for the gate (%d of them for the reserve scenarios).\n",
 		o.Candidates, o.Pilot, o.Search, o.Gate, o.Transfer)
-	fmt.Fprintf(e.stdout, "\n%s\nThat promise costs %d of the %d sessions.\n\n", promiseLines(o.Promise), o.Gate, o.Sessions)
+	fmt.Fprintf(e.stdout, "\n%sThat promise costs %d of the %d sessions.\n\n", wrap(o.Promise, ""), o.Gate, o.Sessions)
 	price := "unknown; set session_usd"
 	if o.USD != nil {
 		price = fmt.Sprintf("about %.2f USD (price of a session: %s)", *o.USD, o.USDFrom)
@@ -336,10 +336,20 @@ func printOutlook(e env, o outlook) error {
 			price = fmt.Sprintf("about %.2f USD at list price, not billed (price of a session: %s)", *o.USD, o.USDFrom)
 		}
 	}
-	fmt.Fprintf(e.stdout, "Time: about %.1f h (length of a session: %s).\nCost: %s.\nDisk: about %.0f MB.\nThe smallest budget under this profile is %d sessions.\n",
-		o.Hours, o.SecondsFrom, price, o.DiskMB, o.Smallest)
-	_, err := fmt.Fprintf(e.stdout, "\nNext: loopd run --sessions %d --profile %s\n", o.Sessions, o.Profile)
-	return err
+	e.sentence(fmt.Sprintf("Time: about %.1f h (length of a session: %s).", o.Hours, o.SecondsFrom), "  ")
+	e.sentence("Cost: "+price+".", "  ")
+	fmt.Fprintf(e.stdout, "Disk: about %.0f MB.\nThe smallest budget under this profile is %d sessions.\n", o.DiskMB, o.Smallest)
+}
+
+// next is what to type after a plan: what has to be there first, and else the run.
+func (p planner) next(o outlook) string {
+	switch {
+	case p.cfg.Plugin == "":
+		return "loopd init"
+	case p.queue.waiting == 0:
+		return addCandidate
+	}
+	return fmt.Sprintf("loopd run --sessions %d --profile %s", o.Sessions, o.Profile)
 }
 
 // tellQueue says that nothing waits to be measured, where there is a plugin to
@@ -348,7 +358,7 @@ func (p planner) tellQueue(e env) error {
 	if p.cfg.Plugin == "" || p.queue.waiting > 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(e.stdout, "0 candidates wait: %s\n\n", addCandidate)
+	_, err := fmt.Fprint(e.stdout, "0 candidates wait.\n\n")
 	return err
 }
 
@@ -362,18 +372,6 @@ func warnOfNone(e env, home campaign.Home, s *loop.State) {
 	if err == nil && !slices.ContainsFunc(spooled, func(f campaign.Spooled) bool { return f.Err == nil }) {
 		fmt.Fprintf(e.stderr, "loopd: warning: 0 candidates wait, so only the start is measured;\nloopd: add one, also while it runs: %s\n", addCandidate)
 	}
-}
-
-// promiseLines breaks the promise in two for a terminal.
-func promiseLines(text string) string {
-	if len(text) < 80 {
-		return text
-	}
-	at := 79
-	for at > 0 && text[at] != ' ' {
-		at--
-	}
-	return text[:at] + "\n" + text[at+1:]
 }
 
 // ofTen says a share in whole tenths; what is not quite nothing is not called 0.

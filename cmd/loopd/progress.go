@@ -3,12 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
-	"github.com/mattn/go-isatty"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"loopd/loop"
 )
@@ -18,31 +15,24 @@ import (
 type progress struct {
 	container *mpb.Progress
 	bar       *mpb.Bar
-	plain     io.Writer // where a terminal does not say its size: a line a round
+	plain     io.Writer // where a bar would draw nothing or scribble: a line a round
 	what      string
 }
 
-func newProgress(w io.Writer, budget int) *progress {
-	if !isTerminal(w) {
+func newProgress(e env, budget int) *progress {
+	switch {
+	case !isTerminal(e.stderr):
 		return &progress{}
+	case !e.draws(e.stderr):
+		return &progress{plain: e.stderr}
 	}
-	f := w.(*os.File)
-	if width, height, err := term.GetSize(int(f.Fd())); err != nil || width == 0 || height == 0 {
-		return &progress{plain: f} // a bar would draw nothing there
-	}
-	p := &progress{container: mpb.New(mpb.WithOutput(f), mpb.WithWidth(30)), what: "starting"}
+	p := &progress{container: mpb.New(mpb.WithOutput(e.stderr), mpb.WithWidth(30)), what: "starting"}
 	p.bar = p.container.AddBar(int64(budget),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return p.what + " " })),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d of at most %d sessions")),
 		mpb.BarRemoveOnComplete(),
 	)
 	return p
-}
-
-// isTerminal says whether a person reads what is written.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // observe follows the campaign; it is called from the one goroutine that owns
@@ -74,15 +64,11 @@ type documents struct {
 	bar       *mpb.Bar
 }
 
-func newDocuments(w io.Writer, n int) *documents {
-	f, ok := w.(*os.File)
-	if !ok || !isatty.IsTerminal(f.Fd()) {
+func newDocuments(e env, n int) *documents {
+	if !e.draws(e.stderr) {
 		return &documents{}
 	}
-	if width, height, err := term.GetSize(int(f.Fd())); err != nil || width == 0 || height == 0 {
-		return &documents{} // a bar would draw nothing there
-	}
-	d := &documents{container: mpb.New(mpb.WithOutput(f), mpb.WithWidth(30))}
+	d := &documents{container: mpb.New(mpb.WithOutput(e.stderr), mpb.WithWidth(30))}
 	d.bar = d.container.AddBar(int64(n), mpb.AppendDecorators(decor.CountersNoUnit("%d of %d evaluated")), mpb.BarRemoveOnComplete())
 	return d
 }

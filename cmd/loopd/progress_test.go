@@ -23,7 +23,7 @@ func TestProgressWithoutASize(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	talk.Reset()
-	p = newProgress(&talk, 40)
+	p = newProgress(env{stderr: &talk}, 40)
 	p.observe(s, planned)
 	p.observe(s, loop.Event{Payload: loop.Recorded{}})
 	p.close()

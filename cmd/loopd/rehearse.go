@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -234,7 +233,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
-	bar := newProgress(e.stderr, options.Sessions)
+	bar := newProgress(e, options.Sessions)
 	defer bar.close()
 	options.Observe = bar.observe
 	return rehearsal.Run(ctx, options)
@@ -316,34 +315,24 @@ func (o rehearseOptions) binary(ctx context.Context, e env, s rehearsal.Setup) (
 
 // printRehearsal shows planned against actual.
 func printRehearsal(e env, r rehearsal.Result) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintf(w, "Simulated campaign, seed %d, agent %s: %s\n\n", r.Seed, r.Agent, outcomeText(r))
-	fmt.Fprintln(w, "id\tplanted\tright verdicts\tverdict\tsessions\tE\t")
+	fmt.Fprintln(w, "id\tplanted\tverdict\tsessions\tE\t")
 	for _, c := range r.Candidates {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Planted, rightVerdicts(c), verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), mark(c))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Planted, verdictText(c.Verdict, c.Reason), c.Sessions, eText(c.EValue), mark(c))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	terminal := isTerminal(e.stdout)
-	fmt.Fprint(e.stdout, "\n"+fitted(fmt.Sprintf("%d sessions, %d valid, %s; %s", r.Sessions, r.Valid, invalidText(r.Invalid), noteText(r)), "  ", terminal))
+	fmt.Fprint(e.stdout, "\n"+fitted(fmt.Sprintf("%d sessions, %d valid, %s; %s", r.Sessions, r.Valid, invalidText(r.Invalid), noteText(r)), "  ", e.page))
 	fmt.Fprintf(e.stdout, "%d of %d planted faults show as their class\n", shownRight(r.Faults), len(r.Faults))
 	fmt.Fprint(e.stdout, fitted(fmt.Sprintf("%d of %d sessions isolated; %d mismatches, %d orphan processes, user's repository untouched: %s",
-		r.Isolated, r.Sessions, r.Mismatches, r.Orphans, yesNo(r.UserUntouched)), "  ", terminal))
+		r.Isolated, r.Sessions, r.Mismatches, r.Orphans, yesNo(r.UserUntouched)), "  ", e.page))
 	if p := r.Proposals; p != nil {
-		fmt.Fprint(e.stdout, fitted(proposalsText(*p), "  ", terminal))
+		fmt.Fprint(e.stdout, fitted(proposalsText(*p), "  ", e.page))
 	}
 	_, err := fmt.Fprintf(e.stdout, "%.0f s, %.2f s a session, at most %.0f MB resident\n", r.WallSeconds, r.SessionSeconds, r.ResidentMB)
 	return err
-}
-
-// rightVerdicts lists the right verdicts of a candidate; of one that a proposer
-// brought nobody knows.
-func rightVerdicts(c rehearsal.Compared) string {
-	if c.Planted == rehearsal.Proposed {
-		return "any"
-	}
-	return verdictList(c.Expected)
 }
 
 // proposalsText says what a proposer brought. Only a scripted one plants anything.

@@ -14,13 +14,13 @@ import (
 )
 
 func newReport(e env) *cobra.Command {
-	var asJSON, judged, digest bool
+	var asJSON, judged, digest, comment bool
 	var state, labels, html string
 	var pages, reveal bool
 	var port int
 	cmd := &cobra.Command{
 		Use: "report [candidate]", Short: "what came of a campaign or of one candidate",
-		Long: "  loopd report\n  loopd report --digest\n  loopd report --open\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
+		Long: "  loopd report\n  loopd report --digest\n  loopd report --comment\n  loopd report --open\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --comment it prints the digest for a pull request: short, with what is long\nfolded in, and with nothing in it that calls people or loads anything. The first\nline stays the same, so that a bot finds its last comment and replaces it.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
 		Args: atMostOne("candidate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
@@ -43,9 +43,14 @@ func newReport(e env) *cobra.Command {
 			case pages:
 				return openPages(cmd.Context(), e, state, port, reveal)
 			}
-			if digest && name != "" {
-				return usageError("loopd report --digest", "report: --digest is of the campaign, and goes with no argument")
-			} else if digest {
+			switch {
+			case (digest || comment) && name != "":
+				return usageError("loopd report --digest", "report: --digest and --comment are of the campaign, and go with no argument")
+			case comment && (digest || asJSON):
+				return usageError("loopd report --comment", "report: --comment, --digest and --json are not printed at once")
+			case comment:
+				return runComment(cmd.Context(), e, state)
+			case digest:
 				return runDigest(cmd.Context(), e, state, asJSON)
 			}
 			name = cmp.Or(name, campaignReport)
@@ -56,11 +61,12 @@ func newReport(e env) *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", stateFlag)
 	cmd.Flags().BoolVar(&pages, "open", false, "serve the pages on this machine until it is interrupted")
 	cmd.Flags().IntVar(&port, "port", 0, "port of --open; 0 for any")
-	cmd.Flags().StringVar(&html, "html", "", "write the campaign as one page into this file")
+	cmd.Flags().StringVar(&html, "html", "", "write the campaign as one page into this `file`")
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "show task text on the pages")
 	cmd.Flags().BoolVar(&digest, "digest", false, "print what to read in the morning")
+	cmd.Flags().BoolVar(&comment, "comment", false, commentFlag)
 	cmd.Flags().BoolVar(&judged, "judged", false, "write the judged messages for a person to label")
-	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this file and print how often they agree")
+	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this `file` and print how often they agree")
 	return cmd
 }
 
@@ -83,7 +89,7 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 		return printNext(e, s, state)
 	}
 	if s.Find(name) == nil {
-		return usageError("loopd candidate list", "campaign %s has no candidate %q", s.Started.Campaign, name)
+		return usageError(withState("loopd candidate list", state), "campaign %s has no candidate %q", s.Started.Campaign, name)
 	}
 	ext := ".md"
 	if asJSON {
@@ -93,7 +99,7 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	if err != nil {
 		return &codedError{exitFailed, fmt.Errorf("read report of %s: %w", name, err), "loopd verify"}
 	}
-	if _, err := e.stdout.Write(data); err != nil || asJSON {
+	if err := e.kept(data, asJSON); err != nil || asJSON {
 		return err
 	}
 	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", withState(nextAfter(s), state))
@@ -123,7 +129,7 @@ func (n *night) conclude(e env) error {
 // the user did.
 func withState(command, state string) string {
 	switch command {
-	case "loopd adopt", "loopd report":
+	case "loopd adopt", "loopd report", "loopd candidate list":
 		if state != "" {
 			return command + " --state " + quoted(state)
 		}
@@ -138,6 +144,14 @@ func printReport(e env, c report.Campaign, asJSON bool) error {
 	if asJSON {
 		return printJSON(e.stdout, c)
 	}
-	_, err := e.stdout.Write(c.Markdown())
+	return e.markdown(c.Markdown())
+}
+
+// kept prints a report as it was projected: a document, or Markdown.
+func (e env) kept(data []byte, asJSON bool) error {
+	if !asJSON {
+		return e.markdown(data)
+	}
+	_, err := e.stdout.Write(data)
 	return err
 }

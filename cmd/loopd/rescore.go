@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -149,9 +148,9 @@ func (o rescoreOptions) outcome(ctx context.Context, e env, home campaign.Home, 
 	case len(r.Lost) > 0 && !o.allowMissing:
 		return &codedError{exitFailed, fmt.Errorf("%d of %d trials cannot be scored again", len(r.Lost), r.Sessions), "loopd rescore --allow-missing"}
 	case !r.Differs():
-		return nil
+		return o.tellNext(e)
 	case !o.accept:
-		return &codedError{exitMeasured, errors.New(r.Summary()), ""}
+		return &codedError{exitMeasured, errors.New(r.Summary()), o.acceptance(r)}
 	case r.State.Ended == nil:
 		return usageError(nextAfter(r.State), "rescore: campaign %s has not ended, and is decided by the rules it began with", r.Campaign)
 	case !r.Newest:
@@ -165,9 +164,7 @@ func (o rescoreOptions) outcome(ctx context.Context, e env, home campaign.Home, 
 
 // follow renews what follows from the ledger, and says what does not.
 func (o rescoreOptions) follow(ctx context.Context, e env, home campaign.Home, cfg config.Config) error {
-	next := "loopd report --state " + o.state
 	if o.state == "" {
-		next = "loopd report"
 		sealed, err := openSuite(ctx, home, cfg)
 		if err == nil {
 			_, err = campaign.Check(ctx, campaign.Options{Home: home, Plugin: cfg.Plugin, Sealed: sealed, Now: time.Now, Log: logger(e)}, false)
@@ -176,8 +173,34 @@ func (o rescoreOptions) follow(ctx context.Context, e env, home campaign.Home, c
 			return fmt.Errorf("the rescore is recorded; renew the reports of candidates: %w", err)
 		}
 	}
-	_, err := fmt.Fprintf(e.stderr, "loopd: recorded; see %s\n", next)
+	fmt.Fprintln(e.stderr, "loopd: recorded")
+	return o.tellNext(e)
+}
+
+// tellNext says what to type after a rescore that is done with.
+func (o rescoreOptions) tellNext(e env) error {
+	if o.json {
+		return nil
+	}
+	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", withState("loopd report", o.state))
 	return err
+}
+
+// acceptance is the command that records the result, empty where it cannot be.
+func (o rescoreOptions) acceptance(r campaign.Rescoring) string {
+	if !r.Newest || r.State.Ended == nil {
+		return ""
+	}
+	command := "loopd rescore"
+	for _, f := range []struct{ name, value string }{{"suite", o.suite}, {"state", o.state}, {"campaign", o.campaign}} {
+		if f.value != "" {
+			command += " --" + f.name + " " + quoted(f.value)
+		}
+	}
+	if o.allowMissing {
+		command += " --allow-missing"
+	}
+	return command + ` --accept --reason "why the rules changed"`
 }
 
 func printRescoring(e env, r campaign.Rescoring) error {
@@ -217,7 +240,7 @@ func printScores(e env, list []loop.ScoreChange) error {
 	if len(list) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "\ntrial\tcell\twording\twas\tnow")
 	for _, c := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.ID, c.Cell, c.Wording, c.Was, c.Now)
@@ -229,7 +252,7 @@ func printNewVerdicts(e env, list []loop.NewVerdict) error {
 	if len(list) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "\nabout\twas\tE\tnow\tE\tfrom")
 	for _, v := range list {
 		from := ""

@@ -43,6 +43,7 @@ func newRoot(e env) *cobra.Command {
 		return usageError(cmd.CommandPath()+" --help", "%w", err)
 	})
 	root.SetCompletionCommandGroupID(groupTools)
+	root.SetHelpCommandGroupID(groupTools)
 	for group, verbs := range map[string][]*cobra.Command{
 		groupNight:  {newPlan(e), newRun(e), newServe(e), newStatus(e), newPause(e), newResume(e), newHalt(e), newFinish(e), newRehearse(e)},
 		groupReview: {newReport(e), newAdopt(e), newDiff(e), newCandidate(e), newExport(e), newRescore(e), newTranscript(e)},
@@ -54,6 +55,16 @@ func newRoot(e env) *cobra.Command {
 		for _, v := range verbs {
 			v.GroupID = group
 			root.AddCommand(v)
+		}
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Short = "help about any command"
+		case "completion":
+			c.Short = "the completion script of a shell"
 		}
 	}
 	fitHelp(root)

@@ -22,6 +22,7 @@ func newFinish(e env) *cobra.Command {
 	o := runOptions{finish: true}
 	cmd := &cobra.Command{
 		Use: "finish", Short: "end the search of the campaign under way and run its gate now", Args: noArgs,
+		Long: "  loopd finish\n\nTakes up no further candidate. What was kept so far goes to the gate, and the\ncampaign ends with its verdict. A loopd that runs here is told to.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
 	o.flags(cmd)
@@ -168,7 +169,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 
 // run works on the campaign and listens to the other verbs meanwhile.
 func (n *night) run(ctx context.Context, e env) error {
-	bar := newProgress(e.stderr, n.campaign.Current().Budget())
+	bar := newProgress(e, n.campaign.Current().Budget())
 	defer bar.close()
 	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}))
 	socket, err := control.Serve(n.campaign.Home.Dir, desk)

@@ -165,9 +165,6 @@ func unmappedNames(d *harness.Draft) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// width is what everything printed for people keeps within.
-const width = 80
-
 // printImport says what was made; own is whether into is the suite of the
 // settings, which is the one that the lint looks at.
 func printImport(w io.Writer, found exchange.Found, into string, own bool) error {
@@ -239,26 +236,4 @@ func few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
-
-// wrap breaks a line at blanks so that it keeps within the width; what follows
-// is indented.
-func wrap(line, indent string) string {
-	var b strings.Builder
-	begin := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	at := 0
-	for i, word := range strings.Fields(line) {
-		switch {
-		case i == 0:
-			b.WriteString(begin + word)
-			at = len([]rune(begin + word))
-		case at+1+len([]rune(word)) > width:
-			b.WriteString("\n" + indent + word)
-			at = len([]rune(indent + word))
-		default:
-			b.WriteString(" " + word)
-			at += 1 + len([]rune(word))
-		}
-	}
-	return b.String() + "\n"
 }

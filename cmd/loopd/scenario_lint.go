@@ -101,7 +101,7 @@ func (w workbench) printLint(e env, out linted) error {
 	}
 	var b strings.Builder
 	for _, f := range out.Findings {
-		b.WriteString(fitted(fmt.Sprintf("%-*s  %s", longest, orSuite(f.Scenario), f), strings.Repeat(" ", longest+4), isTerminal(e.stdout)))
+		b.WriteString(fitted(fmt.Sprintf("%-*s  %s", longest, orSuite(f.Scenario), f), strings.Repeat(" ", longest+4), e.page))
 	}
 	for _, u := range out.NotRun {
 		if u.Scenario != "" && slices.ContainsFunc(out.Findings, func(f draft.Finding) bool { return f.Scenario == u.Scenario }) {

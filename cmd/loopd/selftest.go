@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -140,7 +139,7 @@ func (r selftestResult) verdict() error {
 }
 
 func printSelftest(e env, r selftestResult, all bool) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "scenario\trun\twant\tgot\ta\tb\treasons")
 	damaged := 0
 	for _, c := range r.Runs {
@@ -190,7 +189,7 @@ func printSelftest(e env, r selftestResult, all bool) error {
 
 // notRunLine says why a scenario was not run, and what would help.
 func notRunLine(e env, u harness.Unrun) string {
-	return fitted(fmt.Sprintf("%s  not run: %s (%s)", orSuite(u.Scenario), u.Reason, u.Hint), "    ", isTerminal(e.stdout))
+	return fitted(fmt.Sprintf("%s  not run: %s (%s)", orSuite(u.Scenario), u.Reason, u.Hint), "    ", e.page)
 }
 
 // bench is what single sessions outside a campaign are run with.

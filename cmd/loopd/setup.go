@@ -128,16 +128,24 @@ func openReview(ctx context.Context, e env, state string) (review, error) {
 	return review{home: h, states: states}, err
 }
 
+// newest is the newest campaign, nil for none.
+func (r review) newest() *loop.State {
+	if len(r.states) == 0 {
+		return nil
+	}
+	return r.states[len(r.states)-1]
+}
+
 // current returns the newest campaign, or an error that says how to get one.
 func (r review) current() (*loop.State, error) {
 	if len(r.states) == 0 {
 		return nil, usageError("loopd plan", "no campaign yet in %s", r.home.Dir)
 	}
-	return r.states[len(r.states)-1], nil
+	return r.newest(), nil
 }
 
 // stateFlag is the help of the flag that names a state directory.
-const stateFlag = "state directory, instead of the plugin's in this directory"
+const stateFlag = "state `directory`, instead of the plugin's in this directory"
 
 // nextAfter is the command that goes on from where a campaign stands. A halted
 // one is over: only a new seal ends it, so that a new one can begin.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -267,7 +266,7 @@ func printEffort(e env, sessions, seconds float64) {
 }
 
 func printSimulated(e env, s simulated) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintln(w, "CHECK\tWHAT\tMUST\tMEASURED\tMARGIN\tOK\tPUBLISHED")
 	for _, r := range s.Rows {
 		ok := yesNo(r.OK)

@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/columns"
 	"loopd/internal/control"
 	"loopd/internal/ledger"
 	"loopd/loop"
@@ -23,7 +25,7 @@ func newStatus(e env) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use: "status", Short: "where the campaign stands", Args: noArgs,
-		Long: "  loopd status\n\nPrints the campaign under way or the last one, one line a candidate, and what the\nloopd that runs here is doing. With --watch it goes on until it is interrupted.",
+		Long: "  loopd status\n  loopd status --watch\n\nPrints the campaign under way or the last one, one line a candidate, and what the\nloopd that runs here is doing. With --watch it goes on until it is interrupted.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if watch {
 				return watchStatus(cmd.Context(), e, state, asJSON)
@@ -146,7 +148,7 @@ func printStatus(e env, st status) error {
 		_, err := fmt.Fprintf(e.stdout, "No campaign yet.\n\nNext: %s\n", st.Next)
 		return err
 	}
-	fmt.Fprintf(e.stdout, "Campaign %s: %s\n", st.Campaign, st.Headline)
+	e.sentence(fmt.Sprintf("Campaign %s: %s", st.Campaign, st.Headline), "  ")
 	if st.Simulated {
 		fmt.Fprintln(e.stdout, "simulated: the model is a program")
 	}
@@ -155,7 +157,7 @@ func printStatus(e env, st status) error {
 		fmt.Fprintf(e.stdout, "isolation of the sessions: %s\n", st.Isolation)
 	}
 	if st.Quota != nil {
-		fmt.Fprintln(e.stdout, quotaLine(*st.Quota))
+		e.sentence(quotaLine(*st.Quota), "  ")
 	}
 	if st.Round != "" {
 		fmt.Fprintf(e.stdout, "round %s\n", st.Round)
@@ -171,14 +173,14 @@ func printStatus(e env, st status) error {
 }
 
 func printCandidates(e env, list []report.Summary) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "candidate\tverdict\tsessions\tE\tsource")
+	rows := [][]string{{"candidate", "verdict", "sessions", "E", "source"}}
 	for _, c := range list {
 		verdict := verdictText(c.Verdict, c.Reason)
 		if c.Withdrawn {
 			verdict += ", withdrawn"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", c.ID, verdict, c.Sessions, eText(c.EValue), c.Source)
+		rows = append(rows, []string{c.ID, verdict, strconv.Itoa(c.Sessions), eText(c.EValue), c.Source})
 	}
-	return w.Flush()
+	_, err := io.WriteString(e.stdout, columns.Table(rows, e.page))
+	return err
 }

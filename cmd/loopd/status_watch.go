@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
+	"slices"
 	"time"
-
-	"github.com/mattn/go-isatty"
 
 	"loopd/internal/clock"
 	"loopd/internal/control"
@@ -20,25 +18,42 @@ const watchEvery = time.Second
 // terminal it takes the place of the one before.
 func watchStatus(ctx context.Context, e env, state string, asJSON bool) error {
 	out := e.stdout
-	f, file := out.(*os.File)
-	screen := file && isatty.IsTerminal(f.Fd())
+	screen := e.moves(out)
 	var last []byte
 	for {
 		var text bytes.Buffer
-		e.stdout = &text
+		e.stdout, e.page = &text, pageOf(out) // it may be another by now
 		if err := runStatus(ctx, e, state, asJSON); err != nil {
 			return err
 		}
-		if !bytes.Equal(text.Bytes(), last) {
-			if err := show(out, screen, len(last) > 0, text.Bytes()); err != nil {
+		now := text.Bytes()
+		if screen {
+			_, down := sizeOf(out)
+			now = cropped(now, down)
+		}
+		if !bytes.Equal(now, last) {
+			if err := show(out, screen, len(last) > 0, now); err != nil {
 				return err
 			}
-			last = bytes.Clone(text.Bytes())
+			last = now
 		}
 		if !(clock.Wall{}).Wait(ctx, e.drain, time.Now().Add(watchEvery)) {
 			return ctx.Err()
 		}
 	}
+}
+
+// cropped leaves lines out of the middle of a status that is taller than the
+// screen, so that how it stands and what to type are both seen.
+func cropped(text []byte, height int) []byte {
+	lines := slices.Collect(bytes.Lines(text))
+	const tail = 3 // the last candidate, a blank, the next command
+	if height < 3*tail || len(lines) < height {
+		return text
+	}
+	head := height - tail - 2 // a line says what is missing, and the cursor stands on one
+	left := fmt.Appendf(nil, "… %d lines are left out; loopd status prints them\n", len(lines)-head-tail)
+	return slices.Concat(bytes.Join(lines[:head], nil), left, bytes.Join(lines[len(lines)-tail:], nil))
 }
 
 // show prints one status: over the last one on a terminal, below it elsewhere.
@@ -56,19 +71,19 @@ func show(out interface{ Write([]byte) (int, error) }, screen, again bool, text 
 // printLive says what the loopd that runs is doing: its state, the sessions under
 // way with the age of their last line, and why the last window ended.
 func printLive(e env, l control.Live) {
-	fmt.Fprintf(e.stdout, "loopd %s (process %d): %s\n", l.Verb, l.PID, liveLine(l))
+	e.sentence(fmt.Sprintf("loopd %s (process %d): %s", l.Verb, l.PID, liveLine(l)), "  ")
 	for _, s := range l.Sessions {
 		age := "nothing printed yet"
 		if !s.LastEvent.IsZero() {
 			age = "last line " + ago(time.Since(s.LastEvent))
 		}
-		fmt.Fprintf(e.stdout, "  %s rep %d, attempt %d: since %s; %s\n", s.Cell, s.Rep, s.Attempt, s.Since.Local().Format("15:04:05"), age)
+		e.sentence(fmt.Sprintf("  %s rep %d, attempt %d: since %s; %s", s.Cell, s.Rep, s.Attempt, s.Since.Local().Format("15:04:05"), age), "    ")
 	}
 	if l.Stopped != "" && l.Window == nil {
-		fmt.Fprintf(e.stdout, "last window: %s\n", l.Stopped)
+		e.sentence("last window: "+l.Stopped, "  ")
 	}
 	if l.Pages != "" {
-		fmt.Fprintf(e.stdout, "pages: %s (loopd report --open lets a browser in)\n", l.Pages)
+		e.sentence(fmt.Sprintf("pages: %s (loopd report --open lets a browser in)", l.Pages), "  ")
 	}
 	fmt.Fprintln(e.stdout)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"loopd/loop"
@@ -37,8 +36,7 @@ func (p planner) suggest(ctx context.Context, e env, asJSON, refused bool) error
 	if err := printSuggestions(e, all); err != nil || len(all) == 0 || refused {
 		return err
 	}
-	o := likely(all)
-	_, err = fmt.Fprintf(e.stdout, "\nNext: loopd run --sessions %d --profile %s\n", o.Sessions, o.Profile)
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", p.next(likely(all)))
 	return err
 }
 
@@ -47,7 +45,7 @@ func printSuggestions(e env, all []outlook) error {
 		_, err := fmt.Fprintln(e.stdout, "No budget within reason decides anything on this grid.")
 		return err
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	w := e.table()
 	fmt.Fprintf(w, "On %d cells, pass rates %s.\nOf 10 candidates with a rise of .20 or .08 the gate confirms about:\n\n", all[0].Cells, all[0].Rates)
 	fmt.Fprintln(w, "\t.20\t.08\tlooks at\thours")
 	for _, o := range all {

@@ -58,7 +58,7 @@ func mark(c rehearsal.Compared) string {
 	case c.Verdict == "":
 		return "not reached"
 	}
-	return "MISMATCH"
+	return "MISMATCH: right is " + verdictList(c.Expected)
 }
 
 func yesNo(b bool) string {

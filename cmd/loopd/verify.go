@@ -20,7 +20,7 @@ func newVerify(e env) *cobra.Command {
 	var file, state string
 	cmd := &cobra.Command{
 		Use: "verify", Short: "check ledger, seal, branches and projections", Args: noArgs,
-		Long: "  loopd verify\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again. Says which files of the\nstate directory other users could read.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it, and what is kept of each trial is compared with its\ndigests; with --export the same is done to an exported file, without the ledger\nit came from.",
+		Long: "  loopd verify\n  loopd verify --deep\n  loopd verify --state rehearsal/state\n  loopd verify --export campaign.jsonl\n\nRecomputes every hash of the ledger, replays it, compares the suite with its\nseal, the branches with the ledger, and every projection with what the ledger\ngives. Lost branches and projections are made again. Says which files of the\nstate directory other users could read.\n\nWith --deep every bet, coin, e-value and verdict is derived again, bit for bit,\nfrom the events before it, and what is kept of each trial is compared with its\ndigests; with --export the same is done to an exported file, without the ledger\nit came from.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file != "" {
 				return verifyExport(e, file, asJSON)
@@ -32,8 +32,8 @@ func newVerify(e env) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "derive every bet, e-value and verdict again")
-	cmd.Flags().StringVar(&state, "state", "", "check the ledger in this state directory alone, such as a rehearsal's")
-	cmd.Flags().StringVar(&file, "export", "", "check this file, written by loopd export, instead")
+	cmd.Flags().StringVar(&state, "state", "", "check the ledger in this state `directory` alone, such as a rehearsal's")
+	cmd.Flags().StringVar(&file, "export", "", "check this `file`, written by loopd export, instead")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
@@ -134,6 +134,9 @@ func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
 		fmt.Fprintln(e.stdout, "ledger: every hash right")
 		for _, a := range audits {
 			err = errors.Join(err, printAudit(e, a))
+		}
+		if err == nil && wrongIn(audits...) == nil {
+			_, err = fmt.Fprintf(e.stdout, "\nNext: loopd report --state %s\n", quoted(dir))
 		}
 	}
 	return errors.Join(err, wrongIn(audits...))

@@ -25,6 +25,7 @@ func newVersion(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "version of loopd and of its checks", Args: noArgs,
+		Long: "  loopd version\n\nPrints the version and a digest of the source of what measures: two with the same\nchecks judge alike.",
 		RunE: func(*cobra.Command, []string) error {
 			out := versions{versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, loopd.SourceDigest()}
 			if asJSON {

@@ -7,6 +7,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/columns"
 	"loopd/internal/simmodel"
 	"loopd/loop"
 )
@@ -255,8 +256,7 @@ func nth(all []Planted, kind Kind, n int) int {
 
 // Print renders the plan for people, before any session.
 func (p Plan) Print() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-6s %-12s %s\n", "id", "planted", "right verdicts")
+	rows := [][]string{{"id", "planted", "right verdicts"}}
 	for _, c := range p.Candidates {
 		right := make([]string, len(c.Expected))
 		for i, v := range c.Expected {
@@ -266,7 +266,7 @@ func (p Plan) Print() string {
 		if c.FreeOfCost {
 			line += " (lint, 0 sessions)"
 		}
-		fmt.Fprintf(&b, "%-6s %-12s %s\n", c.ID, c.Kind, line)
+		rows = append(rows, []string{c.ID, string(c.Kind), line})
 	}
-	return b.String()
+	return columns.Table(rows, 0)
 }

@@ -30,8 +30,7 @@ func Suite(p Plugin) (fs.FS, error) {
 	known := struct {
 		Plugin
 		Skill string
-		Note  bool
-	}{Plugin: p, Note: len(p.Hook.Commands) > 0}
+	}{Plugin: p}
 	known.Programs = slices.DeleteFunc(slices.Clone(p.Programs), func(name string) bool { return !plainFile.MatchString(name) })
 	for _, s := range p.Skills {
 		if s.Offered && s.Surface && plainName(s.Name) {

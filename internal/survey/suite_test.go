@@ -13,8 +13,26 @@ import (
 	"loopd/scenarios"
 )
 
-// filled is a worded suite with its own example and a project added, as a user
-// would.
+// scenario is one that a user may have written.
+const scenario = `---
+id: S1
+role: objective
+fixture: project
+hook: HOOK
+expect:
+  a: [{consults: true}]
+  b: [{says: ["the tide"]}]
+oracle:
+  - text: "I minded the tide."
+nop:
+  - text: "I looked around."
+---
+## Task
+
+When can one land?
+`
+
+// filled is a worded suite with a scenario and a project added, as a user would.
 func filled(t *testing.T, p Plugin) fstest.MapFS {
 	t.Helper()
 	fsys, err := Suite(p)
@@ -22,27 +40,25 @@ func filled(t *testing.T, p Plugin) fstest.MapFS {
 		t.Fatal(err)
 	}
 	out := maps.Clone(fsys.(fstest.MapFS))
-	_, example, ok := strings.Cut(string(out["scenarios/README.txt"].Data), "\n----------------------------------------------------------------------------\n")
-	if !ok {
-		t.Fatal("scenarios/README.txt has no line above its example")
+	hook := harness.HookSilent
+	if len(p.Hook.Commands) > 0 {
+		hook = harness.HookNote
 	}
-	out["scenarios/S1.md"] = &fstest.MapFile{Data: []byte(example), Mode: 0o644}
+	out["scenarios/S1.md"] = &fstest.MapFile{Data: []byte(strings.Replace(scenario, "HOOK", string(hook), 1)), Mode: 0o644}
 	out["fixtures/project/src/a.txt"] = &fstest.MapFile{Data: []byte("a\n"), Mode: 0o644}
 	return out
 }
 
-// What init writes is a suite once a project is there: its example is no
-// pseudo-code.
+// What init writes is a suite once a project and a scenario are there.
 func TestSuiteTeachesByWhatHolds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		hook Hook
 		want harness.Note
-		says harness.HookExpectation
 	}{
-		"no hook":        {Hook{}, harness.Note{Kind: harness.NoteNone}, harness.HookSilent},
-		"plain text":     {Hook{Commands: []string{"x"}, Envelope: harness.EnvelopeText}, harness.Note{Kind: harness.NoteComputed, Envelope: harness.EnvelopeText}, harness.HookNote},
-		"text in a file": {Hook{Commands: []string{"x"}, Envelope: harness.EnvelopeJSON, Text: "hooks/a \"b\".md"}, harness.Note{Kind: harness.NoteComputed, Envelope: harness.EnvelopeJSON, File: "hooks/a \"b\".md"}, harness.HookNote},
+		"no hook":        {Hook{}, harness.Note{Kind: harness.NoteNone}},
+		"plain text":     {Hook{Commands: []string{"x"}, Envelope: harness.EnvelopeText}, harness.Note{Kind: harness.NoteComputed, Envelope: harness.EnvelopeText}},
+		"text in a file": {Hook{Commands: []string{"x"}, Envelope: harness.EnvelopeJSON, Text: "hooks/a \"b\".md"}, harness.Note{Kind: harness.NoteComputed, Envelope: harness.EnvelopeJSON, File: "hooks/a \"b\".md"}},
 	} {
 		p := survey(t, nil)
 		p.Hook, p.Programs = test.hook, []string{"tide-now", "odd[name"}
@@ -55,9 +71,6 @@ func TestSuiteTeachesByWhatHolds(t *testing.T) {
 		}
 		if s.Checker.Plugin != "tide" || len(s.Checker.Consult) != 2 || s.Checker.Consult[0].Skill != "tide:*" || s.Checker.Consult[1].Command != "tide-now" {
 			t.Errorf("%s: got %+v", name, s.Checker)
-		}
-		if sc := s.Scenarios[0]; sc.Hook != test.says || sc.Skill != "almanac" || sc.Role != harness.Objective {
-			t.Errorf("%s: got %+v", name, sc)
 		}
 	}
 }
@@ -97,13 +110,15 @@ func TestSuiteTakesTheBundledProfile(t *testing.T) {
 	}
 }
 
-// A plugin without any skill is taught without one.
-func TestSuiteForAPluginWithoutSkills(t *testing.T) {
+// A suite says in one place how a scenario is made, with a skill the plugin has.
+func TestSuiteNamesTheCommand(t *testing.T) {
 	t.Parallel()
-	p := survey(t, nil)
-	p.Skills = nil
-	s, err := harness.ParseSuite(filled(t, p))
-	if err != nil || s.Scenarios[0].Skill != "" {
-		t.Errorf("got %+v, %v", s.Scenarios, err)
+	bare := survey(t, nil)
+	bare.Skills = nil
+	for skill, p := range map[string]Plugin{"almanac": survey(t, nil), "SKILL": bare} {
+		fsys := filled(t, p)
+		if want := "\n  loopd scenario new W1 --skill " + skill + " --fixture project\n"; !strings.Contains(string(fsys["scenarios/README.txt"].Data), want) {
+			t.Errorf("got %s, want %q", fsys["scenarios/README.txt"].Data, want)
+		}
 	}
 }
