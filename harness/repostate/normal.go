@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"loopd/harness"
 )
@@ -15,6 +16,9 @@ import (
 // state reads a state: volatile keys are dropped, and with them what is empty,
 // which is the same as not there; numbers and line ends get one spelling.
 func (s Spec) state(data []byte) (any, error) {
+	if !utf8.Valid(data) {
+		return nil, errors.New("not JSON: it is no UTF-8")
+	}
 	data = bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff"))
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

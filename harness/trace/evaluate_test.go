@@ -235,11 +235,12 @@ func TestRulesThatNeedNoFlag(t *testing.T) {
 func TestUnreadableTraces(t *testing.T) {
 	t.Parallel()
 	cases, _ := fixed(t)
-	deep := strings.Repeat("[", 20_000)
+	deep := strings.Repeat("[", 100_000)
 	for text, want := range map[string]string{
 		"": "empty", " \n": "empty", "\ufeff": "empty", "{": "not_json", "hello": "not_json", `{"finalAnswer": "x"} {}`: "not_json",
 		"[]": "wrong_type", `"text"`: "wrong_type", "null": "wrong_type", "7": "wrong_type",
 		`{"selfEvaluation": ` + deep + "}": "not_json", deep: "not_json", `{"durationMs": 1e999999}`: "wrong_type",
+		"{\"finalAnswer\": \"caf\xe9\"}": "not_utf8", "\xff\xfe{\x00}\x00": "not_utf8",
 	} {
 		r := cases.Contract.Evaluate(cases.Cases[0], "x.json", []byte(text))
 		if c := r.Check(trace.Readable); r.Outcome != harness.Fail || c.Outcome != harness.Fail || c.Reason != want {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"loopd/harness"
 )
@@ -49,6 +50,9 @@ func (c Contract) read(data []byte) (trace, *unreadable) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	if len(data) == 0 {
 		return t, &unreadable{"empty", "the file is empty"}
+	}
+	if !utf8.Valid(data) {
+		return t, &unreadable{"not_utf8", "the file is no UTF-8 text"}
 	}
 	var top object
 	if err := json.Unmarshal(data, &top); err != nil || top == nil {
