@@ -21,28 +21,32 @@ func ReadEval(name string, r io.Reader, each func(harness.Evaluated) error) (Eva
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return Eval{}, d.bad("it is no JSON object")
 	}
-	head, listed := make(map[string]json.RawMessage), false
-	for dec.More() {
+	parts, listed := make(map[string]json.RawMessage), false
+	for {
 		key, err := dec.Token()
 		if err != nil {
 			return Eval{}, d.cut(err)
 		}
-		if key == "results" {
-			listed = true
-			if err := d.results(dec, each); errors.Is(err, ErrEnough) {
-				break
-			} else if err != nil {
-				return Eval{}, err
+		if key == json.Delim('}') {
+			return d.evalOf(parts, listed)
+		}
+		if key != "results" {
+			var value json.RawMessage
+			if err := dec.Decode(&value); err != nil {
+				return Eval{}, d.cut(err)
 			}
+			parts[fmt.Sprint(key)] = value
 			continue
 		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return Eval{}, d.cut(err)
+		listed = true
+		err = d.results(dec, each)
+		if errors.Is(err, ErrEnough) {
+			return d.evalOf(parts, listed)
 		}
-		head[fmt.Sprint(key)] = value
+		if err != nil {
+			return Eval{}, err
+		}
 	}
-	return d.evalOf(head, listed)
 }
 
 // evalOf makes the report of its parts.

@@ -79,7 +79,7 @@ func title(key string, v any) string {
 		return noun + " " + short(v)
 	}
 	if n, ok := o["number"].(json.Number); ok {
-		return noun + " " + string(n)
+		return noun + " " + clip(string(n))
 	}
 	for _, key := range []string{"name", "path"} {
 		if s, ok := o[key].(string); ok {
@@ -138,7 +138,7 @@ func short(v any) string {
 		return `"` + clip(s) + `"`
 	}
 	if n, ok := v.(json.Number); ok {
-		return string(n)
+		return clip(string(n))
 	}
 	return clip(canonical(v))
 }

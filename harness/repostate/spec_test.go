@@ -57,6 +57,7 @@ func TestComparison(t *testing.T) {
 		"one of two like ones":     {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 3}, {"author": "a", "n": 1}]}`, []string{"missing n 2 on comment by a, which has 3", `unexpected n 3 on comment by a (collateral)`}},
 		"entries of any name":      {`{"entries": [1], "milestone": {"subject": "x"}, "list": [{"subject": "x"}]}`, `{"milestone": {"subject": "x"}}`, []string{"missing entry 1", `missing list "x"`}},
 		"a long text":              {`{"a": "` + strings.Repeat("x", 70) + `"}`, `{}`, []string{`missing a "` + strings.Repeat("x", 60) + `…"`}},
+		"a long number":            {`{"issues": [{"number": 1, "a": 1}]}`, `{"issues": [{"number": 1, "a": 1}, {"number": ` + strings.Repeat("9", 70) + `}], "n": ` + strings.Repeat("9", 70) + `}`, []string{"unexpected issue " + strings.Repeat("9", 60) + "… (collateral)", "unexpected n " + strings.Repeat("9", 60) + "… (collateral)"}},
 		"a number beyond floats":   {`{"a": 1e999}`, `{"a": 2e999}`, []string{"missing a 1e999, which has 2e999", `unexpected a 2e999 (collateral)`}},
 		"another value":            {`{"a": 1}`, `{"a": 2}`, []string{"missing a 1, which has 2", "unexpected a 2 (collateral)"}},
 		"text is no number":        {`{"a": "1"}`, `{"a": 1}`, []string{`missing a "1", which has 1`, `unexpected a 1 (collateral)`}},
