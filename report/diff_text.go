@@ -72,7 +72,7 @@ type part struct {
 }
 
 func (p part) rows() [][]string {
-	rows := [][]string{{p.Name, "A", "B", "difference", "trend"}}
+	rows := [][]string{{p.Name, "A", "B", "difference", ""}}
 	for _, c := range p.List {
 		rows = append(rows, []string{c.Name, countText(c.A), countText(c.B), changeText(c), string(c.Trend)})
 	}

@@ -154,8 +154,9 @@ func keptAt(one saved) time.Time {
 // pageOf is a part of a long list, and the way to the others.
 type pageOf struct {
 	Page, Pages int
-	From, To    int // of the list, To not included
-	Query       string
+	From, To    int    // of the list, To not included
+	Show        string // the one outcome that is shown, empty for all
+	Across      bool
 }
 
 // pagedBy is how many rows a page has, and wholeFile how many a file.
@@ -164,8 +165,8 @@ const (
 	wholeFile = 10_000
 )
 
-func newPageOf(n, by, page int, query string) pageOf {
-	p := pageOf{Pages: max(1, (n+by-1)/by), Query: query}
+func newPageOf(n, by, page int) pageOf {
+	p := pageOf{Pages: max(1, (n+by-1)/by)}
 	p.Page = min(max(page, 1), p.Pages)
 	p.From = (p.Page - 1) * by
 	p.To = min(p.From+by, n)
@@ -184,12 +185,10 @@ type evalData struct {
 	pageOf
 }
 
-// evalShow counts the results of one outcome. The address of Query shows them
-// alone.
+// evalShow counts the results of one outcome, which can be shown alone.
 type evalShow struct {
-	Outcome, Query string
-	N              int
-	Now            bool
+	Outcome string
+	N       int
 }
 
 // evalRow is one result. What its document does not report is said so.
@@ -250,20 +249,20 @@ func (s *Server) evalOf(one saved, show string, page, by int) (evalData, error) 
 		return evalData{}, err
 	}
 	d := evalData{ID: one.ID, Name: s.shownWord(one.Name), Headline: e.Summary.Headline(), Title: e.Title(), Traces: e.Harness == harness.Trace}
+	if !slices.Contains(worstFirst, harness.Outcome(show)) {
+		show = ""
+	}
 	total, next := 0, make(map[harness.Outcome]int)
 	for _, o := range worstFirst {
-		d.Shows = append(d.Shows, evalShow{Outcome: string(o), Query: "show=" + string(o) + "&", N: counts[o], Now: show == string(o)})
+		d.Shows = append(d.Shows, evalShow{string(o), counts[o]})
 		if show == "" || show == string(o) {
 			next[o] = total
 			total += counts[o]
 		}
 	}
-	query := ""
-	if i := slices.IndexFunc(d.Shows, func(s evalShow) bool { return s.Now }); i >= 0 {
-		query = d.Shows[i].Query
-	}
 	d.Totals = s.totalsOf(e)
-	d.pageOf = newPageOf(total, by, page, query)
+	d.pageOf = newPageOf(total, by, page)
+	d.Show = show
 	d.Rows = make([]evalRow, d.To-d.From)
 	_, err = one.each(func(r harness.Evaluated) error {
 		o := outcomeOf(r.Outcome)

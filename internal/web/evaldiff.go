@@ -66,7 +66,7 @@ func (s *Server) savedDiffOf(base, now saved, across bool, page, by int) (savedD
 	diff, err := report.Compare(a, b, across || s.o.Across)
 	if other, ok := errors.AsType[*report.InstrumentsError](err); ok {
 		d.Differs = other.Error()
-		d.pageOf = newPageOf(0, by, 1, "")
+		d.pageOf = newPageOf(0, by, 1)
 		return d, nil
 	}
 	if err != nil {
@@ -79,19 +79,16 @@ func (s *Server) savedDiffOf(base, now saved, across bool, page, by int) (savedD
 	for _, rows := range diff.Tables() {
 		d.Tables = append(d.Tables, s.shownRows(rows))
 	}
-	query := ""
-	if across {
-		query = "across&"
-	}
 	if diff.Saved == nil {
 		for _, text := range diff.Regressions {
 			d.Regressions = append(d.Regressions, s.shownWord(text))
 		}
-		d.pageOf = newPageOf(0, by, 1, "")
+		d.pageOf = newPageOf(0, by, 1)
 		return d, nil
 	}
 	d.Others = diff.Saved.Summary.Changes
-	d.pageOf = newPageOf(len(diff.Saved.Items), by, page, query)
+	d.pageOf = newPageOf(len(diff.Saved.Items), by, page)
+	d.Across = across
 	d.Items = s.itemRows(diff.Saved, d.From, d.To)
 	return d, nil
 }
@@ -134,7 +131,7 @@ func (s *Server) shownRows(rows [][]string) [][]string {
 // openedPage leads to what was opened by name.
 func (s *Server) openedPage(w http.ResponseWriter, r *http.Request) {
 	to := "/eval/1"
-	if len(s.o.Opened) == 2 {
+	if len(s.o.Opened) > 1 {
 		to = "/eval/2/beside/1"
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
