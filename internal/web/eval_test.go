@@ -103,7 +103,7 @@ func TestEvaluationsAreShown(t *testing.T) {
 	wantIn(t, list, "4 reports", "00009", "cannot be read: read report", "it ends in the middle", second, "Diagnosis traces", "cases.yaml", "1 of 2 pass, 1 not run", second+" beside "+first, other, "the first", first, "2 of 2 pass", "the first")
 	page := s.want("/eval/" + second)
 	wantIn(t, page, "Diagnosis traces: 1 of 2 pass, 1 not run", "What changed since "+first, "verdicts", "PASS 2", "mean cost-equivalent tokens", "not reported",
-		"fail 1", "not_run 1", "pass 1", "lamp", "lamp.json", "fail", "PASS", "none asked for", "3", "not reported", "raw marker (leaked): the answer holds claim_id", "lift", "not_run", "none", "boiler", "pass", "nothing")
+		"fail 1", "not_run 1", "pass 1", "lamp", "lamp.json", "fail", "PASS", "none asked for", "3", "not reported", "raw marker (leaked): the answer holds claim_id", "lift", "not_run", "none", "boiler", "pass")
 	wantIn(t, s.want("/eval/"+second+"?show=pass"), "boiler")
 	if text := plainText(s.want("/eval/" + second + "?show=pass")); strings.Contains(text, "lamp") {
 		t.Errorf("what failed is among what passed:\n%s", text)
