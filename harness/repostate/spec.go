@@ -99,7 +99,10 @@ func ParseSpec(name string, data []byte) (Spec, error) {
 	if err := errors.Join(errs...); err != nil {
 		return Spec{}, fmt.Errorf("read spec %s: %w", name, err)
 	}
-	return s, s.prepare(data)
+	if err := s.prepare(data); err != nil {
+		return Spec{}, fmt.Errorf("read spec %s: %w", name, err)
+	}
+	return s, nil
 }
 
 // decode reads a spec without looking into its states, which are large and of
@@ -107,7 +110,8 @@ func ParseSpec(name string, data []byte) (Spec, error) {
 func decode(data []byte) (Spec, error) {
 	var top map[string]json.RawMessage
 	states := make(map[string]json.RawMessage)
-	if json.Unmarshal(data, &top) == nil && top != nil {
+	_ = json.Unmarshal(data, &top) // what is no JSON object is refused below
+	if top != nil {
 		for _, key := range []string{"expected", "before"} {
 			if raw := top[key]; len(raw) > 0 && raw[0] == '{' {
 				states[key], top[key] = raw, json.RawMessage("{}")
@@ -119,12 +123,7 @@ func decode(data []byte) (Spec, error) {
 	if err := harness.Decode(harness.RepoStateSchema, data, &s); err != nil {
 		return Spec{}, err
 	}
-	if raw, ok := states["expected"]; ok {
-		s.Expected = raw
-	}
-	if raw, ok := states["before"]; ok {
-		s.Before = raw
-	}
+	s.Expected, s.Before = states["expected"], states["before"]
 	return s, nil
 }
 
@@ -241,9 +240,7 @@ func looksLikeState(name string, data []byte) string {
 		return "its name ends in .json"
 	}
 	var o map[string]json.RawMessage
-	if json.Unmarshal(data, &o) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(data, &o) // what is no object is no state
 	for _, key := range []string{"issues", "pullRequests", "labels", "branches", "files"} {
 		if raw := strings.TrimSpace(string(o[key])); strings.HasPrefix(raw, "[") {
 			return "it is a state, with " + key

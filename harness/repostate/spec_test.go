@@ -57,6 +57,12 @@ func TestComparison(t *testing.T) {
 		"one of two like ones":     {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 3}, {"author": "a", "n": 1}]}`, []string{"missing n 2 on comment by a, which has 3", `unexpected n 3 on comment by a (collateral)`}},
 		"entries of any name":      {`{"entries": [1], "milestone": {"subject": "x"}, "list": [{"subject": "x"}]}`, `{"milestone": {"subject": "x"}}`, []string{"missing entry 1", `missing list "x"`}},
 		"a long text":              {`{"a": "` + strings.Repeat("x", 70) + `"}`, `{}`, []string{`missing a "` + strings.Repeat("x", 60) + `…"`}},
+		"a map for nothing":        {`{"m": {"a": 1, "b": 2}}`, `{}`, []string{`missing m {"a":1,"b":2}`}},
+		"a map for a value":        {`{"m": {"a": 1}}`, `{"m": 3}`, []string{`missing m {"a":1}, which has 3`, "unexpected m 3 (collateral)"}},
+		"the first of two is gone": {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 2}]}`, []string{"missing comment by a"}},
+		"a second one comes first": {`{"comments": [{"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, []string{"unexpected comment by a (collateral)"}},
+		"alike but by nobody":      {`{"l": [{"kind": "k", "body": "b", "n": 1}]}`, `{"l": [{"kind": "k", "body": "b", "n": 2}]}`, []string{`missing l "b"`, `unexpected l "b" (collateral)`}},
+		"a text of many lines":     {`{"a": "x\n\n y\u2028z\u001b[2J  w"}`, `{}`, []string{`missing a "x y z [2J w"`}},
 		"a long number":            {`{"issues": [{"number": 1, "a": 1}]}`, `{"issues": [{"number": 1, "a": 1}, {"number": ` + strings.Repeat("9", 70) + `}], "n": ` + strings.Repeat("9", 70) + `}`, []string{"unexpected issue " + strings.Repeat("9", 60) + "… (collateral)", "unexpected n " + strings.Repeat("9", 60) + "… (collateral)"}},
 		"a number beyond floats":   {`{"a": 1e999}`, `{"a": 2e999}`, []string{"missing a 1e999, which has 2e999", `unexpected a 2e999 (collateral)`}},
 		"another value":            {`{"a": 1}`, `{"a": 2}`, []string{"missing a 1, which has 2", "unexpected a 2 (collateral)"}},
@@ -245,6 +251,12 @@ func TestParseSpecNamesTheDamage(t *testing.T) {
 	}
 	if s := mustParse(t, `{"kind": "mutation", "id": "own", "expected": {"a": 1}}`); s.ID != "own" {
 		t.Errorf("got id %q, want the spec's own", s.ID)
+	}
+	if _, err := repostate.ParseSpec("spec-x.json", []byte("{\"kind\": \"mutation\", \"expected\": {\"a\": \"\xff\"}}")); err == nil || !strings.HasPrefix(err.Error(), "read spec spec-x.json: not JSON: it is no UTF-8") {
+		t.Errorf("a state that is no UTF-8: got %v", err)
+	}
+	if r, err := mustParse(t, `{"kind": "mutation", "expected": {"a": 1}}`).Evaluate("a.txt", []byte(`{"a": 1}`)); err != nil || r.Outcome != harness.Pass {
+		t.Errorf("a state by another name: got %s, %v", r.Outcome, err)
 	}
 	for name, want := range map[string]string{"spec-close.json": "close", "dir/spec-a-b.json": "a-b", "plain.json": "plain"} {
 		s, err := repostate.ParseSpec(name, []byte(`{"kind": "mutation", "expected": {"a": 1}}`))

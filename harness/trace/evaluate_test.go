@@ -266,7 +266,7 @@ func TestResultsWithoutATrace(t *testing.T) {
 	if r := trace.Orphan("stray.first.json"); r.Case != "stray" {
 		t.Errorf("got case %q, want stray", r.Case)
 	}
-	if r := trace.Missing(trace.Case{ID: "a"}); !strings.Contains(r.Checks[0].Findings[0], "begins with a and a dot") {
+	if r := trace.Missing(trace.Case{ID: "a"}); r.Trace != "" || !strings.Contains(r.Checks[0].Findings[0], "begins with a and a dot") {
 		t.Errorf("got %q", r.Checks[0].Findings)
 	}
 	if r := trace.Unread(cases.Cases[0], "x.json", "too_large", "over 16 MiB"); r.Outcome != harness.Fail || r.Trace != "x.json" {
