@@ -252,7 +252,7 @@ func TestParseSpecNamesTheDamage(t *testing.T) {
 	if s := mustParse(t, `{"kind": "mutation", "id": "own", "expected": {"a": 1}}`); s.ID != "own" {
 		t.Errorf("got id %q, want the spec's own", s.ID)
 	}
-	if _, err := repostate.ParseSpec("spec-x.json", []byte("{\"kind\": \"mutation\", \"expected\": {\"a\": \"\xff\"}}")); err == nil || !strings.HasPrefix(err.Error(), "read spec spec-x.json: not JSON: it is no UTF-8") {
+	if _, err := repostate.ParseSpec("spec-x.json", []byte("{\"kind\": \"mutation\", \"before\": {\"a\": 1}, \"expected\": {\"a\": \"\xff\"}}")); err == nil || !strings.HasPrefix(err.Error(), "read spec spec-x.json: not JSON: it is no UTF-8") {
 		t.Errorf("a state that is no UTF-8: got %v", err)
 	}
 	if r, err := mustParse(t, `{"kind": "mutation", "expected": {"a": 1}}`).Evaluate("a.txt", []byte(`{"a": 1}`)); err != nil || r.Outcome != harness.Pass {

@@ -43,8 +43,9 @@ func TestNothingIsNoZero(t *testing.T) {
 // One call that is none takes nothing from the others.
 func TestOddCalls(t *testing.T) {
 	t.Parallel()
-	rules := `, requiredEvidenceTools: [ping, look]`
-	cases, err := trace.ParseCases([]byte(`cases: [{id: a, question: Why?, expectedRootCauseKeywords: [], allowedVerdicts: [PASS]` + rules + `}]`))
+	cases, err := trace.ParseCases([]byte(`cases:
+  - {id: a, question: Why?, expectedRootCauseKeywords: [], requiredEvidenceTools: [ping, look], allowedVerdicts: [PASS]}
+  - {id: b, question: Why?, expectedRootCauseKeywords: [], requiredEvidenceTools: [], allowedVerdicts: [PASS]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +107,7 @@ func TestWhatMayBeRepeated(t *testing.T) {
 		"without its stop":      {rejected("The disk is failing, maybe", `{"answer": "The disk is failing."}`, ""), []string{`the answer repeats what was not verified: "the disk is failing"`}},
 		"a claim without id":    {rejected("The disk is failing", `{"claims": [{"text": "The disk is failing."}]}`, `{"verification": "SUPPORTED"}`), []string{`the answer repeats what was not verified: "the disk is failing"`}},
 		"a verified claim":      {rejected("The disk is failing", `{"answer": "The disk is failing.", "claims": [{"claim_id": "c1", "text": "The disk is failing."}]}`, `{"claim_id": "c1", "verification": "SUPPORTED"}`), nil},
+		"a number with a point": {rejected("Another 5 of them fail", `{"answer": "Version 2.5 of them fail"}`, ""), nil},
 		"said twice, told once": {rejected("The disk is failing", `{"answer": "The disk is failing.", "claims": [{"claim_id": "c1", "text": "The disk is failing."}]}`, ""), []string{`the answer repeats what was not verified: "the disk is failing"`}},
 	} {
 		if got := held(t, "", c.text).Check(trace.Degraded); !slices.Equal(got.Findings, c.want) || (got.Outcome == harness.Pass) != (c.want == nil) {
