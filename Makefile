@@ -91,7 +91,7 @@ first-night-full: setup ## type docs/first-night.md word for word with the real 
 	@echo "== a first night with the real agent CLI"
 	@LOOPD_FIRST_NIGHT=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" go test -count=1 -timeout 30m -v -run 'TestFirstNight$$' ./cmd/loopd
 
-mutate-full: ## switch off every rule of the harness in turn and want a test to fail (about 3 minutes; go test runs a sample)
+mutate-full: ## switch off every rule of the harness in turn and want a test to fail (about 5 minutes; go test runs a sample)
 	@echo "== mutate every rule"
 	@LOOPD_MUTATE=full go test -count=1 -timeout 30m -v -run TestEveryRuleIsNeeded ./internal/mutants
 

@@ -1,5 +1,7 @@
 package harness
 
+import "slices"
+
 // Evaluated is the result of one saved document: a diagnosis trace, the state of
 // a repository, or the report of a reading task. A case may have several.
 type Evaluated struct {
@@ -34,9 +36,9 @@ const (
 	Differences    = "differences"     // from the expected state
 )
 
-// Settle derives the outcome and the list of failed checks: a check that failed
-// fails the result; one that could not be looked at does so only where none
-// passed or failed.
+// Settle derives the outcome and the list of failed checks: an invalid check makes
+// the result invalid, a check that failed fails it; one that could not be looked
+// at counts only where none passed or failed.
 func (e *Evaluated) Settle() {
 	e.Failed, e.Outcome = []string{}, NotRun
 	for _, c := range e.Checks {
@@ -47,7 +49,11 @@ func (e *Evaluated) Settle() {
 			e.Outcome = Pass
 		}
 	}
-	if len(e.Failed) > 0 {
+	invalid := func(c Check) bool { return c.Outcome == Invalid }
+	switch {
+	case slices.ContainsFunc(e.Checks, invalid):
+		e.Outcome = Invalid
+	case len(e.Failed) > 0:
 		e.Outcome = Fail
 	}
 }

@@ -106,8 +106,8 @@ func (d Diff) savedComment() []byte {
 // bytes.
 func (e Eval) Comment(results EvalResults) ([]byte, error) {
 	c := newComment("eval "+string(e.Harness), e.Cases, e.Summary.Headline())
-	c.line("%s, cases %s:", titleOf(e.Harness), shown(e.Cases, commentWord))
-	c.b.WriteString(commentTable(append([][]string{{"what", "measured"}}, e.Summary.rows()...), commentRows) + "\n")
+	c.line("%s, cases %s:", e.Title(), shown(e.Cases, commentWord))
+	c.b.WriteString(commentTable(append([][]string{{"what", "measured"}}, e.Summary.Rows()...), commentRows) + "\n")
 	var failed []string
 	n := 0
 	for r, err := range results {

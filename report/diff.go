@@ -147,17 +147,10 @@ func Compare(a, b Document, across bool) (Diff, error) {
 	if headA.Harness != headB.Harness {
 		return Diff{}, &IncomparableError{fmt.Sprintf("compare reports: %s is of kind %s, %s of kind %s: kinds are never mixed", a.Name, headA.Harness, b.Name, headB.Harness)}
 	}
-	want, compare := EvalSchema, compareSaved
 	if headA.Harness == harness.Unprompted {
-		want, compare = CampaignSchema, compareCampaigns
+		return compareCampaigns(a, b, across)
 	}
-	if headA.Schema != want {
-		return Diff{}, a.bad("its schema is %q, this program reads %s", plain(headA.Schema), want)
-	}
-	if headB.Schema != want {
-		return Diff{}, b.bad("its schema is %q, this program reads %s", plain(headB.Schema), want)
-	}
-	return compare(a, b, across)
+	return compareSaved(a, b, across)
 }
 
 // head is what every report of this program begins with.
@@ -166,7 +159,7 @@ type head struct {
 	Harness harness.Kind `json:"harness"`
 }
 
-// head reads schema and kind and refuses a kind it does not know.
+// head reads schema and kind and refuses what it does not know.
 func (d Document) head() (head, error) {
 	var h head
 	if err := d.decode(&h); err != nil {
@@ -174,6 +167,13 @@ func (d Document) head() (head, error) {
 	}
 	if !slices.Contains([]harness.Kind{harness.Unprompted, harness.Trace, harness.RepoState}, h.Harness) {
 		return head{}, d.bad("its harness is %q, want one of unprompted, trace, repostate", h.Harness)
+	}
+	want := EvalSchema
+	if h.Harness == harness.Unprompted {
+		want = CampaignSchema
+	}
+	if h.Schema != want {
+		return head{}, d.bad("its schema is %q, this program reads %s", plain(h.Schema), want)
 	}
 	return h, nil
 }

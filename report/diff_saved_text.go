@@ -115,14 +115,11 @@ func (d Diff) savedMarkdown() []byte {
 	b.WriteString("## Changes\n\n")
 	items := [][]string{{"", "what", "A", "B", "change"}}
 	for _, i := range d.Saved.Items {
-		mark, delta := "", ""
+		mark := ""
 		if i.Regression {
 			mark = "regression"
 		}
-		if i.Delta != nil {
-			delta = fmt.Sprintf("%+.4g", *i.Delta)
-		}
-		items = append(items, []string{mark, i.subject(), i.A, i.B, delta})
+		items = append(items, []string{mark, i.Subject(), i.A, i.B, i.Change()})
 	}
 	if len(items) == 1 {
 		b.WriteString("Nothing changed.\n")
@@ -132,8 +129,8 @@ func (d Diff) savedMarkdown() []byte {
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
 }
 
-// subject is what an item is about, without its values.
-func (i Item) subject() string {
+// Subject is what an item is about, without its values.
+func (i Item) Subject() string {
 	text := string(i.What)
 	if i.Case != "" {
 		text = i.Case + ": " + text
@@ -145,4 +142,12 @@ func (i Item) subject() string {
 		text += " " + i.Name
 	}
 	return text
+}
+
+// Change is the difference of an item that is a number, empty for another.
+func (i Item) Change() string {
+	if i.Delta == nil {
+		return ""
+	}
+	return fmt.Sprintf("%+.4g", *i.Delta)
 }

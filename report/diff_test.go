@@ -221,8 +221,8 @@ func TestDiffRefuses(t *testing.T) { // req 39
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ a, b, want string }{
-		"another kind":       {good, with(`"unprompted"`, `"trace"`), "a.json is of kind unprompted, b.json of kind trace: kinds are never mixed"},
-		"another kind first": {with(`"unprompted"`, `"repostate"`), good, "a.json is of kind repostate, b.json of kind unprompted"},
+		"another kind":       {good, `{"schema": "loopd:eval/1", "harness": "trace"}`, "a.json is of kind unprompted, b.json of kind trace: kinds are never mixed"},
+		"another kind first": {`{"schema": "loopd:eval/1", "harness": "repostate"}`, good, "a.json is of kind repostate, b.json of kind unprompted"},
 		"no evaluation":      {with(`"unprompted"`, `"trace"`), with(`"unprompted"`, `"trace"`), `a.json: its schema is "loopd:campaign/1", this program reads loopd:eval/1`},
 		"unknown kind":       {with(`"unprompted"`, `"asked_for"`), good, `a.json: its harness is "asked_for", want one of unprompted, trace, repostate`},
 		"no kind":            {good, with(`"harness":"unprompted",`, ""), `b.json: its harness is "", want one of`},

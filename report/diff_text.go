@@ -50,15 +50,10 @@ func (d Diff) Text(width int) []byte {
 		b.WriteString("\nSimulated: the model behind these numbers is a program.\n")
 	}
 	b.WriteByte('\n')
-	means := [][]string{{"mean pass rate", "A", "B", "difference", "cells"}, meanRow("champion", d.Metric), meanRow("start", d.Start)}
-	b.WriteString(columns.Table(means, width))
+	b.WriteString(columns.Table(meanRows(d), width))
 	for _, part := range d.parts() {
 		b.WriteByte('\n')
-		rows := [][]string{{part.Name, "A", "B", "difference", ""}}
-		for _, c := range part.List {
-			rows = append(rows, []string{c.Name, countText(c.A), countText(c.B), changeText(c), string(c.Trend)})
-		}
-		b.WriteString(columns.Table(rows, width))
+		b.WriteString(columns.Table(part.rows(), width))
 	}
 	fmt.Fprintf(&b, "\n%s\n", wrap(intervalsText))
 	for _, rows := range d.tables() {
@@ -77,6 +72,14 @@ type part struct {
 	List []Change
 }
 
+func (p part) rows() [][]string {
+	rows := [][]string{{p.Name, "A", "B", "difference", ""}}
+	for _, c := range p.List {
+		rows = append(rows, []string{c.Name, countText(c.A), countText(c.B), changeText(c), string(c.Trend)})
+	}
+	return rows
+}
+
 func (d Diff) parts() []part {
 	all := []part{{"cell", d.Cells}, {"guard", d.Guards}, {"detours", d.Detours}, {"control", d.Controls}}
 	return slices.DeleteFunc(all, func(p part) bool { return len(p.List) == 0 })
@@ -86,6 +89,38 @@ func (d Diff) parts() []part {
 func (d Diff) tables() [][][]string {
 	all := [][][]string{readingRows(d), countedRows("invalid", d.Invalid), countedRows("verdict", d.Verdicts), amountRows(d)}
 	return slices.DeleteFunc(all, func(rows [][]string) bool { return len(rows) == 1 })
+}
+
+// Tables are the parts of the comparison, but for the items of evaluators, as rows
+// of cells with the heading first. The first says which two were compared.
+func (d Diff) Tables() [][][]string {
+	if d.Saved != nil {
+		return [][][]string{d.savedSides(), d.figureRows()}
+	}
+	out := [][][]string{sideRows(d), meanRows(d)}
+	for _, p := range d.parts() {
+		out = append(out, p.rows())
+	}
+	return append(out, d.tables()...)
+}
+
+// Notes are what has to be known beside the tables, a sentence or two each.
+func (d Diff) Notes() []string {
+	var out []string
+	switch {
+	case len(d.Differs) == 0:
+	case d.Saved != nil:
+		out = append(out, savedAcross(d))
+	default:
+		out = append(out, acrossText(d))
+	}
+	if d.Simulated {
+		out = append(out, "Simulated: the model behind these numbers is a program.")
+	}
+	if d.Saved == nil {
+		out = append(out, intervalsText)
+	}
+	return out
 }
 
 // joinCells makes one row of a Markdown table.
@@ -112,6 +147,10 @@ func brief(digest string) string { return digest[:min(len(digest), 8)] }
 
 func acrossText(d Diff) string {
 	return "Measured by different instruments, which differ in " + names(d.Differs) + ": a difference may be theirs and not the wording's."
+}
+
+func meanRows(d Diff) [][]string {
+	return [][]string{{"mean pass rate", "A", "B", "difference", "cells"}, meanRow("champion", d.Metric), meanRow("start", d.Start)}
 }
 
 func meanRow(name string, m *Mean) []string {

@@ -57,8 +57,8 @@ func (w *writer) print(format string, args ...any) {
 // a result, and what failed in words.
 func (e Eval) WriteMarkdown(w io.Writer, results EvalResults) error {
 	out := &writer{w: w}
-	out.print("# %s: %s\n\n| | |\n|---|---|\n", titleOf(e.Harness), e.Summary.Headline())
-	for _, row := range append([][]string{{"cases", tableCell(e.Cases)}, {"instrument", "`" + brief(e.Instrument) + "`"}}, e.Summary.rows()...) {
+	out.print("# %s: %s\n\n| | |\n|---|---|\n", e.Title(), e.Summary.Headline())
+	for _, row := range append([][]string{{"cases", tableCell(e.Cases)}, {"instrument", "`" + brief(e.Instrument) + "`"}}, e.Summary.Rows()...) {
 		out.print("| %s | %s |\n", row[0], tableCell(row[1]))
 	}
 	columns := columnsOf(e.Harness)
@@ -84,8 +84,9 @@ func (e Eval) WriteMarkdown(w io.Writer, results EvalResults) error {
 	return out.err
 }
 
-func titleOf(k harness.Kind) string {
-	if k == harness.Trace {
+// Title says what was evaluated.
+func (e Eval) Title() string {
+	if e.Harness == harness.Trace {
 		return "Diagnosis traces"
 	}
 	return "Repository tasks"
@@ -151,8 +152,9 @@ func (s EvalSummary) Headline() string {
 	return text
 }
 
-// rows are the lines of the summary that have something to say.
-func (s EvalSummary) rows() [][]string {
+// Rows are the lines of the summary that have something to say, each a name and a
+// text.
+func (s EvalSummary) Rows() [][]string {
 	out := [][]string{{"pass rate", rateText(s.Rate)}}
 	add := func(name, text string) {
 		if text != "" {
@@ -189,7 +191,7 @@ func countsText(counts map[string]int) string {
 // Text renders the summary for a terminal of 80 columns.
 func (s EvalSummary) Text() []byte {
 	out := []byte(s.Headline() + "\n")
-	for _, row := range s.rows() {
+	for _, row := range s.Rows() {
 		out = append(out, []byte(wrap(row[0]+": "+row[1])+"\n")...)
 	}
 	return out

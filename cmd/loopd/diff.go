@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/config"
+	"loopd/internal/web"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -24,19 +26,20 @@ type diffOptions struct {
 	asJSON, asMarkdown bool
 	comment            bool
 	across             bool
+	shown              shownOptions
 }
 
 func newDiff(e env) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use: "diff A B", Short: "what changed between two reports",
-		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n  loopd diff before.json after.json --comment\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\n\nOf reports of loopd eval the totals and every case are compared. A lower pass\nrate, a case that passed and does not, a check that fails anew, a required tool\nno longer covered and a missing case regress; a new case, another verdict and\nother costs are told.\n\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
+		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n  loopd diff before.json after.json --comment\n  loopd diff before.json after.json --open\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\n\nOf reports of loopd eval the totals and every case are compared. A lower pass\nrate, a case that passed and does not, a check that fails anew, a required tool\nno longer covered and a missing case regress; a new case, another verdict and\nother costs are told.\n\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError("loopd diff --help", "loopd diff wants two reports, got %d", len(args))
 			}
-			if count(o.asJSON, o.asMarkdown, o.comment) > 1 {
-				return usageError("loopd diff --help", "loopd diff prints --json, --markdown or --comment, not two of them")
+			if count(o.asJSON, o.asMarkdown, o.comment, o.shown.asked()) > 1 {
+				return usageError("loopd diff --help", "loopd diff has one form: --json, --markdown, --comment, --open or --html")
 			}
 			return nil
 		},
@@ -49,6 +52,7 @@ func newDiff(e env) *cobra.Command {
 	cmd.Flags().BoolVar(&o.asMarkdown, "markdown", false, "print Markdown")
 	cmd.Flags().BoolVar(&o.comment, "comment", false, commentFlag)
 	cmd.Flags().BoolVar(&o.across, "across", false, "compare although the instruments differ")
+	o.shown.flags(cmd, "comparison")
 	return cmd
 }
 
@@ -65,14 +69,17 @@ func runDiff(ctx context.Context, e env, o diffOptions, nameA, nameB string) err
 	if err != nil {
 		return diffRefused(err, nameA, nameB)
 	}
-	if err := printDiff(e, o, d, nameA, nameB); err != nil {
-		return err
+	if o.shown.asked() {
+		pages := web.Options{Opened: []web.Opened{held(a), held(b)}, Across: o.across}
+		err = showOpened(ctx, e, o.shown, pages, fmt.Sprintf("loopd diff %s %s --open", nameA, nameB))
+	} else {
+		err = printDiff(e, o, d, nameA, nameB)
 	}
-	return regressed(d)
+	return cmp.Or(err, regressionOf(d))
 }
 
-// regressed is the error of a comparison in which something did, nil for none.
-func regressed(d report.Diff) error {
+// regressionOf is the error of a comparison in which something did, nil for none.
+func regressionOf(d report.Diff) error {
 	n := len(d.Regressions)
 	if n == 0 {
 		return nil

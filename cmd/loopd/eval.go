@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	loopd "loopd"
-	"loopd/harness"
 	"loopd/internal/atomicfile"
 	"loopd/report"
 )
@@ -41,7 +40,8 @@ func newEval(e env) *cobra.Command {
 // evalOptions are the flags both evaluators have.
 type evalOptions struct {
 	json, markdown, comment, junit, baseline string
-	across                                   bool
+	across, keep                             bool
+	state                                    string
 }
 
 func (o *evalOptions) flags(cmd *cobra.Command) {
@@ -52,6 +52,8 @@ func (o *evalOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.junit, "junit", "", "write it as JUnit XML into a new `file`, or -")
 	f.StringVar(&o.baseline, "baseline", "", "compare with this `report`; a regression exits 3")
 	f.BoolVar(&o.across, "across", false, "compare with the baseline although the rules differ")
+	f.BoolVar(&o.keep, "keep", false, "keep the report, and the baseline, for the pages")
+	f.StringVar(&o.state, "state", "", "state directory of --keep; empty for that of the plugin here")
 }
 
 // stdoutName is the file name that means standard output.
@@ -71,6 +73,14 @@ func (o evalOptions) quiet() bool {
 
 // check refuses before anything is read what could not be written after it.
 func (o evalOptions) check(e env, help string) error {
+	if o.state != "" && !o.keep {
+		return usageError(help, "evaluate: --state goes with --keep")
+	}
+	if o.keep {
+		if _, err := evalHome(e, o.state); err != nil {
+			return err
+		}
+	}
 	seen := make(map[string]string)
 	targets := o.targets()
 	for _, form := range slices.Sorted(maps.Keys(targets)) {
@@ -82,12 +92,20 @@ func (o evalOptions) check(e env, help string) error {
 		if path == stdoutName {
 			continue
 		}
-		if _, err := os.Lstat(e.path(path)); err == nil {
-			return usageError("rm "+path, "evaluate: %s is there already and is not overwritten", path)
+		if err := writable(e, "evaluate", path); err != nil {
+			return err
 		}
-		if info, err := os.Stat(filepath.Dir(e.path(path))); err != nil || !info.IsDir() {
-			return usageError("mkdir -p "+filepath.Dir(path), "evaluate: no directory for %s", path)
-		}
+	}
+	return nil
+}
+
+// writable refuses a new file that is there, or has no directory.
+func writable(e env, verb, path string) error {
+	if _, err := os.Lstat(e.path(path)); err == nil {
+		return usageError("rm "+path, "%s: %s is there already and is not overwritten", verb, path)
+	}
+	if info, err := os.Stat(filepath.Dir(e.path(path))); err != nil || !info.IsDir() {
+		return usageError("mkdir -p "+filepath.Dir(path), "%s: no directory for %s", verb, path)
 	}
 	return nil
 }
@@ -124,12 +142,18 @@ func (v evaluation) tell(e env, o evalOptions, next string) error {
 			return err
 		}
 	}
-	if o.baseline != "" {
-		if err := v.compare(e, o); err != nil {
+	regressed, err := v.compare(e, o)
+	if err != nil {
+		return err
+	}
+	if o.keep {
+		if err := v.keep(e, o); err != nil {
 			return err
 		}
 	}
 	switch {
+	case regressed != nil:
+		return regressed
 	case s.Passed+s.Failed == 0:
 		return &codedError{exitFailed, errors.New("nothing measured: " + s.Headline()), ""}
 	case s.Failed+s.NotRun+s.Invalid > 0:
@@ -140,7 +164,7 @@ func (v evaluation) tell(e env, o evalOptions, next string) error {
 	if o.json != "" {
 		next = "loopd diff " + o.json + " LATER.json"
 	}
-	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
+	_, err = fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
 	return err
 }
 
@@ -187,94 +211,30 @@ func (v evaluation) write(e env, o evalOptions) error {
 	return nil
 }
 
-// compare sets the report beside a baseline and prints what changed.
-func (v evaluation) compare(e env, o evalOptions) error {
+// compare sets the report beside the baseline, if there is one, and prints what
+// changed. regressed says what did, nil for nothing.
+func (v evaluation) compare(e env, o evalOptions) (regressed, err error) {
+	if o.baseline == "" {
+		return nil, nil
+	}
 	base, err := readReport(e.path(o.baseline))
 	if err != nil {
-		return usageError("loopd diff --help", "read baseline %s: %w", o.baseline, err)
+		return nil, usageError("loopd diff --help", "read baseline %s: %w", o.baseline, err)
 	}
 	var b bytes.Buffer
 	if err := v.report.WriteJSON(&b, v.spool.all); err != nil {
-		return err
+		return nil, err
 	}
 	d, err := report.Compare(report.Document{Name: o.baseline, Data: base}, report.Document{Name: "this run", Data: b.Bytes()}, o.across)
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd eval --help"}
+		return nil, &codedError{exitUsage, err, "loopd eval --help"}
 	}
 	if !o.quiet() {
 		if _, err := fmt.Fprintf(e.stdout, "\nBeside %s: %s", o.baseline, d.Text(e.page)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return regressed(d)
-}
-
-// printer shows results on a terminal as they come, all of a few and else those
-// that did not pass.
-type printer struct {
-	e     env
-	quiet bool
-	few   bool
-	left  int // lines of results that may still be printed
-	more  int // that were not
-}
-
-// mostShown is how many results a terminal is shown.
-const mostShown = 40
-
-func newPrinter(e env, quiet bool, documents int) *printer {
-	return &printer{e: e, quiet: quiet, few: documents <= mostShown, left: mostShown}
-}
-
-func (p *printer) result(r harness.Evaluated) {
-	switch {
-	case p.quiet, r.Outcome == harness.Pass && !p.few:
-		return
-	case p.left == 0:
-		p.more++
-		return
-	}
-	p.left--
-	name := r.Trace + r.Submission
-	if name == "" {
-		name = "no trace"
-	}
-	fmt.Fprintf(p.e.stdout, "%-8s%s\n", r.Outcome, visible(name+ofCase(r, name)))
-	for _, c := range report.NotPassed(r) {
-		head := "        " + c.Name + " (" + c.Reason + ")"
-		if len(c.Findings) == 1 {
-			fmt.Fprint(p.e.stdout, wrap(visible(head+": "+c.Findings[0]), "          "))
-			continue
-		}
-		fmt.Fprintln(p.e.stdout, head)
-		for _, f := range c.Findings {
-			fmt.Fprint(p.e.stdout, wrap(visible("          "+f), "            "))
-		}
-	}
-}
-
-// ofCase names the case where the document's name does not.
-func ofCase(r harness.Evaluated, name string) string {
-	if r.Kind != harness.Trace || r.Case == "" || strings.HasPrefix(name, r.Case+".") {
-		return ""
-	}
-	return ", " + r.Case
-}
-
-// visible keeps a text from a document free of what moves a terminal.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-func (p *printer) close() {
-	if p.more > 0 {
-		fmt.Fprintf(p.e.stdout, "and %d more that did not pass; --json FILE has all\n", p.more)
-	}
+	return regressionOf(d), nil
 }
 
 // documentNames lists the files below dir with one of the endings, in order, but

@@ -23,12 +23,14 @@ loopd schema repostate explains its keys. Of a directory, *.json are states for
 a mutation, *.txt and *.md reports for a read; spec-* is passed over.
 
 A state is compared in both directions: what is missing, and what is there that
-was not expected (collateral). Ids, times and other volatile keys are dropped,
-lists are compared whatever their order.
+was not expected (collateral). A changed value is both, unless "before" tells
+which. Ids, times and other volatile keys are dropped, lists are compared
+whatever their order.
 
-A submission of the other kind is exit code 2 and no failure. A state that is no
-JSON is not_run, and the run goes on. Exit code 0 when all pass; 3 when one
-failed or was not run, or something regressed beside the baseline; 2 when SPEC
+A submission of the other kind is no failure: exit code 2, and one invalid
+result where it lies among others in DIR. A state that is no JSON is not_run.
+Either way the run goes on. Exit code 0 when all pass; 3 when one failed, was
+invalid or was not run, or something regressed beside the baseline; 2 when SPEC
 cannot be read, a pattern that does not compile included; 1 when nothing was
 evaluated.`
 
@@ -66,19 +68,28 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 	if err != nil {
 		return usageError(help, "read submissions: %w", err)
 	}
-	v := evaluation{report: report.Eval{Schema: report.EvalSchema, Harness: harness.RepoState, Cases: filepath.Base(file)}}
-	if v.report.Instrument, v.report.Parts, err = instrument("harness/repostate", "volatile keys", strings.Join(spec.Volatile, " ")); err != nil {
+	j := job{
+		report: report.Eval{Harness: harness.RepoState, Cases: filepath.Base(file)}, judge: judgeStates(spec, isDir(e.path(dir))), dir: base, names: names,
+		next: fmt.Sprintf("loopd eval repo %s %s --json report.json", file, dir),
+	}
+	if j.report.Instrument, j.report.Parts, err = instrument("harness/repostate", "volatile keys", strings.Join(spec.Volatile, " ")); err != nil {
 		return err
 	}
-	none := func(func(harness.Evaluated) error) error { return nil }
-	v.spool, err = evaluate(ctx, e, o, judged{bytes: spec.Evaluate, unread: spec.Unread}, base, names, none)
+	err = j.run(ctx, e, o)
 	if kind, ok := errors.AsType[*repostate.KindError](err); ok {
 		return &codedError{exitUsage, kind, help}
 	}
-	if err != nil {
-		return err
-	}
-	defer v.spool.close()
-	v.report.Summary = v.spool.sum.Summary()
-	return v.tell(e, o, fmt.Sprintf("loopd eval repo %s %s --json report.json", file, dir))
+	return err
+}
+
+// judgeStates holds each submission against the spec. One of the other kind ends a
+// run of its own, and is one invalid result among others.
+func judgeStates(spec repostate.Spec, several bool) judged {
+	return judged{unread: spec.Unread, bytes: func(name string, data []byte) (harness.Evaluated, error) {
+		r, err := spec.Evaluate(name, data)
+		if several {
+			err = nil
+		}
+		return r, err
+	}}
 }

@@ -175,29 +175,51 @@ func interruptible(ctx context.Context, e env) (context.Context, func()) {
 	}
 }
 
-// evaluate judges the files and keeps what came of them; after adds what no file
-// stands for.
-func evaluate(ctx context.Context, e env, o evalOptions, j judged, dir string, names []string, after func(add func(harness.Evaluated) error) error) (*spool, error) {
+// job is one run of one of the two evaluators.
+type job struct {
+	report report.Eval // its head: what was evaluated, and by which rules
+	judge  judged
+	dir    string // of the documents
+	names  []string
+	rest   []harness.Evaluated // what no document stands for
+	next   string              // what to type when all is well
+}
+
+// run judges the documents, writes the reports and tells what came of it.
+func (j job) run(ctx context.Context, e env, o evalOptions) error {
+	s, err := j.evaluate(ctx, e, o)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	j.report.Schema, j.report.Summary = report.EvalSchema, s.sum.Summary()
+	return evaluation{j.report, s}.tell(e, o, j.next)
+}
+
+// evaluate judges the documents and keeps what came of them.
+func (j job) evaluate(ctx context.Context, e env, o evalOptions) (*spool, error) {
 	s, err := newSpool()
 	if err != nil {
 		return nil, err
 	}
-	p := newPrinter(e, o.quiet(), len(names))
-	bar := newDocuments(e, len(names))
-	each := func(r harness.Evaluated) error {
+	p := newPrinter(e, o.quiet(), len(j.names))
+	bar := newDocuments(e, len(j.names))
+	add := func(r harness.Evaluated) error {
 		p.result(r)
-		bar.next()
 		return s.add(r)
 	}
 	ctx, stop := interruptible(ctx, e)
-	err = sideBySide(ctx, j, dir, names, each)
+	err = sideBySide(ctx, j.judge, j.dir, j.names, func(r harness.Evaluated) error {
+		err := add(r)
+		bar.next()
+		return err
+	})
 	stop()
 	bar.close()
-	if err == nil {
-		err = after(func(r harness.Evaluated) error {
-			p.result(r)
-			return s.add(r)
-		})
+	for _, r := range j.rest {
+		if err == nil {
+			err = add(r)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())

@@ -61,28 +61,19 @@ func runEvalTrace(ctx context.Context, e env, o evalOptions, file, dir string) e
 	if err != nil {
 		return usageError(help, "read traces: %w", err)
 	}
-	v := evaluation{report: report.Eval{Schema: report.EvalSchema, Harness: harness.Trace, Cases: filepath.Base(file)}}
-	if v.report.Instrument, v.report.Parts, err = instrument("harness/trace", "contract", cases.Contract.Digest()); err != nil {
+	j := job{
+		report: report.Eval{Harness: harness.Trace, Cases: filepath.Base(file)}, judge: judgeTraces(cases), dir: base, names: names,
+		next: fmt.Sprintf("loopd eval trace %s %s --json report.json", file, dir),
+	}
+	if j.report.Instrument, j.report.Parts, err = instrument("harness/trace", "contract", cases.Contract.Digest()); err != nil {
 		return err
 	}
-	missing := missingTraces(cases, names)
-	if !isDir(e.path(dir)) {
-		missing = nil // one trace was asked for, and no others
-	}
-	v.spool, err = evaluate(ctx, e, o, judgeTraces(cases), base, names, func(add func(harness.Evaluated) error) error {
-		for _, k := range missing {
-			if err := add(trace.Missing(k)); err != nil {
-				return err
-			}
+	if isDir(e.path(dir)) { // else one trace was asked for, and no others
+		for _, k := range missingTraces(cases, names) {
+			j.rest = append(j.rest, trace.Missing(k))
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
-	defer v.spool.close()
-	v.report.Summary = v.spool.sum.Summary()
-	return v.tell(e, o, fmt.Sprintf("loopd eval trace %s %s --json report.json", file, dir))
+	return j.run(ctx, e, o)
 }
 
 func isDir(path string) bool {

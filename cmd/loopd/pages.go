@@ -133,7 +133,16 @@ func openPages(ctx context.Context, e env, state string, port int, reveal bool) 
 		openBrowser(ctx, link)
 		return nil
 	}
-	s, err := servePages(port, o)
+	return serveUntilTold(ctx, e, port, o, "loopd report --open")
+}
+
+// serveUntilTold serves pages until it is interrupted. command is what to type
+// for them.
+func serveUntilTold(ctx context.Context, e env, port int, o web.Options, command string) error {
+	s, err := web.Serve(port, o)
+	if busy, ok := errors.AsType[*web.BusyError](err); ok {
+		return usageError(fmt.Sprintf("%s --port %d", command, busy.Free), "serve pages: %w", busy)
+	}
 	if err != nil {
 		return err
 	}
@@ -145,15 +154,6 @@ func openPages(ctx context.Context, e env, state string, port int, reveal bool) 
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// servePages serves on a port, and names a free one where it is taken.
-func servePages(port int, o web.Options) (*web.Server, error) {
-	s, err := web.Serve(port, o)
-	if busy, ok := errors.AsType[*web.BusyError](err); ok {
-		return nil, usageError(fmt.Sprintf("loopd report --open --port %d", busy.Free), "serve pages: %w", busy)
-	}
-	return s, err
 }
 
 // openBrowser opens a link where there is a screen. Where there is none the link

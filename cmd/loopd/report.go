@@ -14,18 +14,23 @@ import (
 )
 
 func newReport(e env) *cobra.Command {
-	var asJSON, judged, digest, comment bool
-	var state, labels, html string
-	var pages, reveal bool
-	var port int
+	var asJSON, judged, digest, comment, reveal bool
+	var state, labels string
+	var shown shownOptions
 	cmd := &cobra.Command{
-		Use: "report [candidate]", Short: "what came of a campaign or of one candidate",
-		Long: "  loopd report\n  loopd report --digest\n  loopd report --comment\n  loopd report --open\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory.\n\nWith --comment it prints the digest for a pull request: short, with what is long\nfolded in, and with nothing in it that calls people or loads anything. The first\nline stays the same, so that a bot finds its last comment and replaces it.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
+		Use: "report [candidate|FILE.json]", Short: "what came of a campaign, one candidate or an evaluator",
+		Long: "  loopd report\n  loopd report --digest\n  loopd report --comment\n  loopd report --open\n  loopd report c003\n  loopd report --judged\n  loopd report --judged --labels judged.yaml\n  loopd report now.json --open\n\nPrints the report in Markdown, verdict first. The same files lie below reports/\nin the state directory. Of FILE.json, a report that loopd eval wrote, it prints\nthat, or shows it with --open or --html.\n\nWith --comment it prints the digest for a pull request: short, with what is long\nfolded in, and with nothing in it that calls people or loads anything. The first\nline stays the same, so that a bot finds its last comment and replaces it.\n\nWith --judged it writes the messages a judge was asked about to judged.yaml there,\nor in a directory given that lies in no repository: in random order, and without\nanything that tells the wordings apart, for a person to label. With --labels it\nprints how often the labels are the judge's answers; they change no verdict.",
 		Args: atMostOne("candidate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
 			if len(args) == 1 {
 				name = args[0]
+			}
+			if filepath.Ext(name) == ".json" {
+				if asJSON || judged || digest || reveal || labels != "" || state != "" {
+					return usageError("loopd report "+name+" --open", "report: a file goes with --open, --port and --html alone")
+				}
+				return runSavedReport(cmd.Context(), e, shown, name)
 			}
 			switch {
 			case labels != "" && (!judged || name != ""):
@@ -36,12 +41,12 @@ func newReport(e env) *cobra.Command {
 				return runSheet(cmd.Context(), e, state, name)
 			}
 			switch {
-			case (pages || html != "") && name != "":
+			case shown.asked() && name != "":
 				return usageError("loopd report --open", "report: --open and --html are of the campaign, and go with no argument")
-			case html != "":
-				return writePage(cmd.Context(), e, state, html, reveal)
-			case pages:
-				return openPages(cmd.Context(), e, state, port, reveal)
+			case shown.html != "":
+				return writePage(cmd.Context(), e, state, shown.html, reveal)
+			case shown.open:
+				return openPages(cmd.Context(), e, state, shown.port, reveal)
 			}
 			switch {
 			case (digest || comment) && name != "":
@@ -59,9 +64,7 @@ func newReport(e env) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&state, "state", "", stateFlag)
-	cmd.Flags().BoolVar(&pages, "open", false, "serve the pages on this machine until it is interrupted")
-	cmd.Flags().IntVar(&port, "port", 0, "port of --open; 0 for any")
-	cmd.Flags().StringVar(&html, "html", "", "write the campaign as one page into this `file`")
+	shown.flags(cmd, "campaign")
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "show task text on the pages")
 	cmd.Flags().BoolVar(&digest, "digest", false, "print what to read in the morning")
 	cmd.Flags().BoolVar(&comment, "comment", false, commentFlag)

@@ -26,6 +26,7 @@ const residue = "residue"
 // was asked for from damage.
 type comparison struct {
 	missing, collateral list
+	told                bool // there is a third state
 }
 
 // list counts findings and keeps the first.
@@ -51,9 +52,9 @@ func (l list) check(name, reason string) harness.Check {
 	return harness.Check{Name: name, Outcome: harness.Fail, Reason: reason, Findings: l.texts}
 }
 
-func (s Spec) compare(out *harness.Evaluated, got any) {
-	var c comparison
-	want, state := s.expected.(map[string]any), got.(map[string]any)
+func (s Spec) compare(out *harness.Evaluated, state map[string]any) {
+	c := comparison{told: s.Before != nil}
+	want := s.expected.(map[string]any)
 	var left []any
 	if _, expected := want[residue]; !expected {
 		left, _ = state[residue].([]any)
@@ -111,7 +112,8 @@ func (c *comparison) objects(at place, want, got map[string]any, before any) {
 
 // differ records two values that are not the same. What was there before and is
 // wanted still is damage when it is not; what was there and is not wanted any
-// more is a change that was not made.
+// more is a change that was not made. Where nobody says what was there, a value
+// in the place of another is both: either may be true.
 func (c *comparison) differ(at place, want, got, before any) {
 	was := canonical(before) // null without a before, which nothing equals
 	stays, remains := was == canonical(want), was == canonical(got)
@@ -128,6 +130,9 @@ func (c *comparison) differ(at place, want, got, before any) {
 		c.collateral.add("unexpected %s%s, which was to stay %s (collateral)", at.noun(got), at.on(), short(want))
 	default:
 		c.missing.add("missing %s%s, which has %s", at.noun(want), at.on(), short(got))
+		if !c.told {
+			c.collateral.add("unexpected %s%s (collateral)", at.noun(got), at.on())
+		}
 	}
 }
 

@@ -114,10 +114,10 @@ func emphasis(text string) string {
 	var b strings.Builder
 	runes := []rune(text)
 	inside := func(i int) bool {
-		return i >= 0 && i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]) || runes[i] == '_')
+		return i >= 0 && i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))
 	}
 	for i, r := range runes {
-		if r != '_' || inside(i-1) && inside(i+1) && runes[i-1] != '_' && runes[i+1] != '_' {
+		if r != '_' || inside(i-1) && inside(i+1) {
 			b.WriteRune(r)
 		}
 	}

@@ -24,7 +24,7 @@ func TestFactsAreWholeWords(t *testing.T) {
 		{"it's", "it\u2019s", true}, {"hidden", "<!-- hidden --> shown", false}, {"hidden", "shown <!-- hidden", false},
 		{"shown", "<!-- a --> shown <!-- b --> too", true}, {"**", "anything", false}, {"#42", "repo#42", true}, {"2%", "2%x", true},
 		{"a", "1.a", true}, {"a", " -a", true}, {"a", "a.1", true}, {"snake_case", "use snake_case here", true}, {"snake_case", "snake case", false},
-		{"__init__", "in __init__.py", true}, {"a_1", "a_1", true}, {"_x_", "an x", true},
+		{"__init__", "in __init__.py", true}, {"a_1", "a_1", true}, {"a_1", "a1", false}, {"1_a", "1a", false}, {"snake_case", "snakecase", false}, {"_x_", "an x", true},
 		{"x", "", false}, {"#1", "\xff#1\xff", true}, {"aa", "aaa aa", true}, {"\u00e9", "e\u0301t\u00e9 \u00e9", true},
 	} {
 		text, err := json.Marshal(map[string]any{"kind": "read", "facts": []any{map[string]any{"description": "d", "anyOf": []string{c.phrase}}}})

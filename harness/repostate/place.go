@@ -53,10 +53,8 @@ func (p place) on() string {
 // noun names a value at this place.
 func (p place) noun(v any) string {
 	if p.loose {
-		if o, ok := v.(map[string]any); ok {
-			return title(p.name, v) + text(o)
-		}
-		return singular(p.name) + " " + short(v)
+		o, _ := v.(map[string]any)
+		return title(p.name, v) + text(o)
 	}
 	return words(p.name) + " " + short(v)
 }
@@ -79,7 +77,7 @@ func title(key string, v any) string {
 		return noun + " " + short(v)
 	}
 	if n, ok := o["number"].(json.Number); ok {
-		return noun + " " + string(n)
+		return noun + " " + clip(string(n))
 	}
 	for _, key := range []string{"name", "path"} {
 		if s, ok := o[key].(string); ok {
@@ -95,10 +93,7 @@ func title(key string, v any) string {
 // identity is what makes two entries the same thing: number, name or path;
 // author, kind and body of what somebody wrote; else all of it.
 func identity(v any) string {
-	o, ok := v.(map[string]any)
-	if !ok {
-		return "=" + canonical(v)
-	}
+	o, _ := v.(map[string]any)
 	if n, ok := o["number"].(json.Number); ok {
 		return "#" + string(n)
 	}
@@ -136,9 +131,6 @@ func singular(key string) string {
 func short(v any) string {
 	if s, ok := v.(string); ok {
 		return `"` + clip(s) + `"`
-	}
-	if n, ok := v.(json.Number); ok {
-		return string(n)
 	}
 	return clip(canonical(v))
 }

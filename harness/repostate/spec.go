@@ -1,6 +1,7 @@
 package repostate
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -54,12 +55,14 @@ type KindError struct {
 }
 
 // Error names the submission and what was wanted.
-func (e *KindError) Error() string {
+func (e *KindError) Error() string { return "evaluate " + e.Submission + ": " + e.what() }
+
+func (e *KindError) what() string {
 	want := "the state of a repository as JSON"
 	if e.Want == Read {
 		want = "a report as text"
 	}
-	return fmt.Sprintf("evaluate %s: %s; a spec of kind %s wants %s", e.Submission, e.Why, e.Want, want)
+	return fmt.Sprintf("%s; a spec of kind %s wants %s", e.Why, e.Want, want)
 }
 
 // DefaultVolatile lists the keys that differ from run to run.
@@ -96,7 +99,10 @@ func ParseSpec(name string, data []byte) (Spec, error) {
 	if err := errors.Join(errs...); err != nil {
 		return Spec{}, fmt.Errorf("read spec %s: %w", name, err)
 	}
-	return s, s.prepare(data)
+	if err := s.prepare(data); err != nil {
+		return Spec{}, fmt.Errorf("read spec %s: %w", name, err)
+	}
+	return s, nil
 }
 
 // decode reads a spec without looking into its states, which are large and of
@@ -104,7 +110,8 @@ func ParseSpec(name string, data []byte) (Spec, error) {
 func decode(data []byte) (Spec, error) {
 	var top map[string]json.RawMessage
 	states := make(map[string]json.RawMessage)
-	if json.Unmarshal(data, &top) == nil && top != nil {
+	_ = json.Unmarshal(data, &top) // what is no JSON object is refused below
+	if top != nil {
 		for _, key := range []string{"expected", "before"} {
 			if raw := top[key]; len(raw) > 0 && raw[0] == '{' {
 				states[key], top[key] = raw, json.RawMessage("{}")
@@ -116,12 +123,7 @@ func decode(data []byte) (Spec, error) {
 	if err := harness.Decode(harness.RepoStateSchema, data, &s); err != nil {
 		return Spec{}, err
 	}
-	if raw, ok := states["expected"]; ok {
-		s.Expected = raw
-	}
-	if raw, ok := states["before"]; ok {
-		s.Before = raw
-	}
+	s.Expected, s.Before = states["expected"], states["before"]
 	return s, nil
 }
 
@@ -159,49 +161,77 @@ func (s *Spec) prepare(data []byte) error {
 	return err
 }
 
-// Evaluate scores the submission of that file name. The error is a *KindError.
+// Evaluate scores the submission of that file name. The error is a *KindError;
+// the result is then invalid and says the same.
 func (s Spec) Evaluate(name string, data []byte) (harness.Evaluated, error) {
-	out := harness.Evaluated{Result: harness.Result{Kind: harness.RepoState, Case: s.ID}, Submission: name, CaseDigest: s.digest}
+	out := s.blank(name)
+	judge := s.mutation
 	if s.Kind == Read {
-		if why := looksLikeState(name, data); why != "" {
-			return out, &KindError{name, s.Kind, why}
-		}
-		s.facts(&out, string(data))
+		judge = s.read
+	}
+	why := judge(&out, name, data)
+	if why == "" {
 		out.Settle()
 		return out, nil
 	}
-	got, err := s.state(data)
-	isJSON := strings.HasSuffix(name, ".json")
-	switch {
-	case err != nil && !isJSON:
-		return out, &KindError{name, s.Kind, "it is no JSON"}
-	case err != nil:
-		out.Checks = unreadable("not_json", err.Error())
-	case looksLikeSpec(got):
-		return out, &KindError{name, s.Kind, "it is a spec"}
-	default:
-		if _, object := got.(map[string]any); !object {
-			out.Checks = unreadable("wrong_type", "the document is no object")
-			break
-		}
-		s.compare(&out, got)
-	}
+	err := &KindError{name, s.Kind, why}
+	out.Checks = unreadable(harness.Invalid, OtherKind, err.what())
 	out.Settle()
-	return out, nil
+	return out, err
+}
+
+// read looks for the facts, or says why the submission is no report.
+func (s Spec) read(out *harness.Evaluated, name string, data []byte) (why string) {
+	if why := looksLikeState(name, data); why != "" {
+		return why
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		out.Checks = unreadable(harness.NotRun, "not_text", "the report holds NUL bytes: it is no UTF-8 text")
+		return ""
+	}
+	s.facts(out, string(data))
+	return ""
+}
+
+// mutation compares the state, or says why the submission is none.
+func (s Spec) mutation(out *harness.Evaluated, name string, data []byte) (why string) {
+	got, err := s.state(data)
+	state, object := got.(map[string]any)
+	switch {
+	case err != nil && !strings.HasSuffix(name, ".json"):
+		return "it is no JSON"
+	case err != nil:
+		out.Checks = unreadable(harness.NotRun, "not_json", err.Error())
+	case !object:
+		out.Checks = unreadable(harness.NotRun, "wrong_type", "the document is no object")
+	case looksLikeSpec(state):
+		return "it is a spec"
+	default:
+		s.compare(out, state)
+	}
+	return ""
+}
+
+func (s Spec) blank(name string) harness.Evaluated {
+	return harness.Evaluated{Result: harness.Result{Kind: harness.RepoState, Case: s.ID}, Submission: name, CaseDigest: s.digest}
 }
 
 // Unread is the result of a submission that could not be read from its file.
 func (s Spec) Unread(name, reason, what string) harness.Evaluated {
-	out := harness.Evaluated{Result: harness.Result{Kind: harness.RepoState, Case: s.ID}, Submission: name, CaseDigest: s.digest}
-	out.Checks = unreadable(reason, what)
+	out := s.blank(name)
+	out.Checks = unreadable(harness.NotRun, reason, what)
 	out.Settle()
 	return out
 }
 
+// OtherKind is the reason of a result whose submission is of the kind its spec is
+// not about.
+const OtherKind = "other_kind"
+
 // unreadable is the one check of a submission that cannot be looked at. The
 // capture failed, which says nothing about the agent.
-func unreadable(reason, what string) []harness.Check {
-	return []harness.Check{{Name: Readable, Outcome: harness.NotRun, Reason: reason, Findings: []string{what}}}
+func unreadable(o harness.Outcome, reason, what string) []harness.Check {
+	return []harness.Check{{Name: Readable, Outcome: o, Reason: reason, Findings: []string{what}}}
 }
 
 // looksLikeState says why a document is no report.
@@ -210,9 +240,7 @@ func looksLikeState(name string, data []byte) string {
 		return "its name ends in .json"
 	}
 	var o map[string]json.RawMessage
-	if json.Unmarshal(data, &o) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(data, &o) // what is no object is no state
 	for _, key := range []string{"issues", "pullRequests", "labels", "branches", "files"} {
 		if raw := strings.TrimSpace(string(o[key])); strings.HasPrefix(raw, "[") {
 			return "it is a state, with " + key
@@ -221,8 +249,7 @@ func looksLikeState(name string, data []byte) string {
 	return ""
 }
 
-func looksLikeSpec(state any) bool {
-	o, _ := state.(map[string]any)
+func looksLikeSpec(o map[string]any) bool {
 	kind, _ := o["kind"].(string)
 	_, expected := o["expected"]
 	_, facts := o["facts"]

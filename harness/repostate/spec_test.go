@@ -51,14 +51,22 @@ func TestComparison(t *testing.T) {
 		"the same":                 {`{"a": 1}`, `{"a": 1}`, nil},
 		"another spelling":         {`{"a": 10}`, `{"a": 1.0e1}`, nil},
 		"without a point":          {`{"a": 1e1, "b": 1E1, "c": 1.0}`, `{"a": 10, "b": 10, "c": 1}`, nil},
-		"a file's mode":            {`{"files": [{"path": "x", "mode": "100644"}]}`, `{"files": [{"path": "x", "mode": "100755"}]}`, []string{`missing mode "100644" on file "x", which has "100755"`}},
+		"a file's mode":            {`{"files": [{"path": "x", "mode": "100644"}]}`, `{"files": [{"path": "x", "mode": "100755"}]}`, []string{`missing mode "100644" on file "x", which has "100755"`, `unexpected mode "100755" on file "x" (collateral)`}},
 		"a review of another kind": {`{"reviews": [{"author": "a", "kind": "approved", "body": "x"}]}`, `{"reviews": [{"author": "a", "kind": "comment", "body": "x"}]}`, []string{`missing review by a "x"`, `unexpected review by a "x" (collateral)`}},
 		"like ones out of order":   {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 2}, {"author": "a", "n": 1}]}`, nil},
-		"one of two like ones":     {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 3}, {"author": "a", "n": 1}]}`, []string{"missing n 2 on comment by a, which has 3"}},
+		"one of two like ones":     {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 3}, {"author": "a", "n": 1}]}`, []string{"missing n 2 on comment by a, which has 3", `unexpected n 3 on comment by a (collateral)`}},
 		"entries of any name":      {`{"entries": [1], "milestone": {"subject": "x"}, "list": [{"subject": "x"}]}`, `{"milestone": {"subject": "x"}}`, []string{"missing entry 1", `missing list "x"`}},
 		"a long text":              {`{"a": "` + strings.Repeat("x", 70) + `"}`, `{}`, []string{`missing a "` + strings.Repeat("x", 60) + `…"`}},
-		"a number beyond floats":   {`{"a": 1e999}`, `{"a": 2e999}`, []string{"missing a 1e999, which has 2e999"}},
-		"text is no number":        {`{"a": "1"}`, `{"a": 1}`, []string{`missing a "1", which has 1`}},
+		"a map for nothing":        {`{"m": {"a": 1, "b": 2}}`, `{}`, []string{`missing m {"a":1,"b":2}`}},
+		"a map for a value":        {`{"m": {"a": 1}}`, `{"m": 3}`, []string{`missing m {"a":1}, which has 3`, "unexpected m 3 (collateral)"}},
+		"the first of two is gone": {`{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 2}]}`, []string{"missing comment by a"}},
+		"a second one comes first": {`{"comments": [{"author": "a", "n": 2}]}`, `{"comments": [{"author": "a", "n": 1}, {"author": "a", "n": 2}]}`, []string{"unexpected comment by a (collateral)"}},
+		"alike but by nobody":      {`{"l": [{"kind": "k", "body": "b", "n": 1}]}`, `{"l": [{"kind": "k", "body": "b", "n": 2}]}`, []string{`missing l "b"`, `unexpected l "b" (collateral)`}},
+		"a text of many lines":     {`{"a": "x\n\n y\u2028z\u001b[2J  w"}`, `{}`, []string{`missing a "x y z [2J w"`}},
+		"a long number":            {`{"issues": [{"number": 1, "a": 1}]}`, `{"issues": [{"number": 1, "a": 1}, {"number": ` + strings.Repeat("9", 70) + `}], "n": ` + strings.Repeat("9", 70) + `}`, []string{"unexpected issue " + strings.Repeat("9", 60) + "… (collateral)", "unexpected n " + strings.Repeat("9", 60) + "… (collateral)"}},
+		"a number beyond floats":   {`{"a": 1e999}`, `{"a": 2e999}`, []string{"missing a 1e999, which has 2e999", `unexpected a 2e999 (collateral)`}},
+		"another value":            {`{"a": 1}`, `{"a": 2}`, []string{"missing a 1, which has 2", "unexpected a 2 (collateral)"}},
+		"text is no number":        {`{"a": "1"}`, `{"a": 1}`, []string{`missing a "1", which has 1`, `unexpected a 1 (collateral)`}},
 		"nor in a list":            {`{"a": ["1"]}`, `{"a": [1]}`, []string{`missing a "1"`, "unexpected a 1 (collateral)"}},
 		"empty is not there":       {`{"a": "", "b": [], "c": null, "d": {}}`, `{"e": {"f": []}}`, nil},
 		"false is there":           {`{"a": false}`, `{}`, []string{"missing a false"}},
@@ -67,16 +75,16 @@ func TestComparison(t *testing.T) {
 		"a label twice":            {`{"issues": [{"number": 1, "labels": ["a"]}]}`, `{"issues": [{"number": 1, "labels": ["a", "a"]}]}`, []string{`unexpected label "a" on issue 1 (collateral)`}},
 		"an issue twice":           {`{"issues": [{"number": 1}]}`, `{"issues": [{"number": 1}, {"number": 1}]}`, []string{"unexpected issue 1 (collateral)"}},
 		"ids and times":            {`{"issues": [{"number": 1, "id": 3, "createdAt": "x"}]}`, `{"issues": [{"number": 1, "id": 4, "updated_at": "y", "url": "z", "node_id": "n", "etag": "e", "sha": "s"}]}`, nil},
-		"a key like a volatile":    {`{"format": 1}`, `{"format": 2, "idea": 3, "urls": 4}`, []string{"missing format 1, which has 2", "unexpected idea 3 (collateral)", "unexpected urls 4 (collateral)"}},
+		"a key like a volatile":    {`{"format": 1}`, `{"format": 2, "idea": 3, "urls": 4}`, []string{"missing format 1, which has 2", "unexpected idea 3 (collateral)", "unexpected urls 4 (collateral)", `unexpected format 2 (collateral)`}},
 		"a comment by another":     {`{"comments": [{"author": "a", "body": "x"}]}`, `{"comments": [{"author": "b", "body": "x"}]}`, []string{`missing comment by a "x"`, `unexpected comment by b "x" (collateral)`}},
 		"a comment edited":         {`{"comments": [{"author": "a", "body": "x"}]}`, `{"comments": [{"author": "a", "body": "y"}]}`, []string{`missing comment by a "x"`, `unexpected comment by a "y" (collateral)`}},
 		"more of a comment":        {`{"comments": [{"author": "a", "body": "x"}]}`, `{"comments": [{"author": "a", "body": "x", "hidden": true}]}`, []string{`unexpected hidden true on comment by a (collateral)`}},
 		"comments out of order":    {`{"comments": [{"author": "a", "body": "x"}, {"author": "a", "body": "y"}]}`, `{"comments": [{"author": "a", "body": "y", "id": 1}, {"author": "a", "body": "x", "id": 2}]}`, nil},
 		"one of three like ones":   {`{"comments": [{"author": "a"}, {"author": "a"}]}`, `{"comments": [{"author": "a"}, {"author": "a"}, {"author": "a"}]}`, []string{"unexpected comment by a (collateral)"}},
 		"a part unheard of":        {`{}`, `{"wiki": {"pages": 3}}`, []string{`unexpected wiki {"pages":3} (collateral)`}},
-		"a list for a value":       {`{"a": "x"}`, `{"a": ["x"]}`, []string{`missing a "x", which has ["x"]`}},
-		"a value for a list":       {`{"a": ["x"]}`, `{"a": "x"}`, []string{`missing a ["x"], which has "x"`}},
-		"a map within":             {`{"issues": [{"number": 1, "milestone": {"title": "May"}}]}`, `{"issues": [{"number": 1, "milestone": {"title": "June"}}]}`, []string{`missing title "May" on milestone on issue 1, which has "June"`}},
+		"a list for a value":       {`{"a": "x"}`, `{"a": ["x"]}`, []string{`missing a "x", which has ["x"]`, `unexpected a ["x"] (collateral)`}},
+		"a value for a list":       {`{"a": ["x"]}`, `{"a": "x"}`, []string{`missing a ["x"], which has "x"`, `unexpected a "x" (collateral)`}},
+		"a map within":             {`{"issues": [{"number": 1, "milestone": {"title": "May"}}]}`, `{"issues": [{"number": 1, "milestone": {"title": "June"}}]}`, []string{`missing title "May" on milestone on issue 1, which has "June"`, `unexpected title "June" on milestone on issue 1 (collateral)`}},
 		"branches and files":       {`{"branches": [{"name": "main", "subjects": ["a"]}], "files": [{"path": "x", "mode": "100644"}]}`, `{"branches": [{"name": "main", "subjects": ["a", "b"]}], "files": []}`, []string{`unexpected subject "b" on branch "main" (collateral)`, `missing file "x"`}},
 		"residue":                  {`{}`, `{"residue": [".DS_Store"]}`, []string{`residue, not compared: [".DS_Store"]`}},
 		"residue that is expected": {`{"residue": ["a"]}`, `{"residue": ["b"]}`, []string{`missing residue "a"`, `unexpected residue "b" (collateral)`}},
@@ -126,10 +134,26 @@ func TestBeforeThatBecameAnother(t *testing.T) {
 	}
 }
 
+// A submission of the other kind among others is one invalid result.
+func TestOtherKindIsInvalid(t *testing.T) {
+	t.Parallel()
+	read := mustParse(t, `{"kind": "read", "facts": [{"description": "d", "anyOf": ["x"]}]}`)
+	r, err := read.Evaluate("a.md", []byte(`{"issues": []}`))
+	want := "it is a state, with issues; a spec of kind read wants a report as text"
+	if c := r.Check(repostate.Readable); err == nil || r.Outcome != harness.Invalid || len(r.Failed) != 0 || c.Reason != repostate.OtherKind || !slices.Equal(c.Findings, []string{want}) {
+		t.Errorf("got %s, %+v, %v; want it invalid for %q", r.Outcome, c, err, want)
+	}
+	for text, want := range map[string]harness.Outcome{"\xff\xfex\x00": harness.NotRun, "x\x00": harness.NotRun, "\xffx": harness.Pass, "y": harness.Fail} {
+		if r, err := read.Evaluate("a.md", []byte(text)); err != nil || r.Outcome != want {
+			t.Errorf("%q: got %s, %v; want %s", text, r.Outcome, err, want)
+		}
+	}
+}
+
 func TestDeclaredVolatileKeys(t *testing.T) {
 	t.Parallel()
 	s := mustParse(t, `{"kind": "mutation", "volatile": ["etag", "x_*"], "expected": {"id": 1}}`)
-	if got := findings(t, s, "a.json", `{"id": 2, "etag": 3, "x_y": 4}`); !slices.Equal(got, []string{"missing id 1, which has 2"}) {
+	if got := findings(t, s, "a.json", `{"id": 2, "etag": 3, "x_y": 4}`); !slices.Equal(got, []string{"missing id 1, which has 2", "unexpected id 2 (collateral)"}) {
 		t.Errorf("got %q, want the declared list instead of the default", got)
 	}
 }
@@ -175,7 +199,7 @@ func TestUnreadableState(t *testing.T) {
 	s := mustParse(t, `{"kind": "mutation", "expected": {"a": 1}}`)
 	for text, want := range map[string]string{
 		"": "not_json", `{"a": `: "not_json", "{} {}": "not_json", "[]": "wrong_type", "null": "wrong_type",
-		strings.Repeat(`{"a":`, 20_000): "not_json",
+		strings.Repeat(`{"a":`, 100_000): "not_json", "{\"a\": \"\xff\"}": "not_json",
 	} {
 		r, err := s.Evaluate("a.json", []byte(text))
 		if c := r.Check(repostate.Readable); err != nil || r.Outcome != harness.NotRun || c.Reason != want || len(c.Findings) != 1 {
@@ -242,6 +266,12 @@ func TestParseSpecNamesTheDamage(t *testing.T) {
 	}
 	if s := mustParse(t, `{"kind": "mutation", "id": "own", "expected": {"a": 1}}`); s.ID != "own" {
 		t.Errorf("got id %q, want the spec's own", s.ID)
+	}
+	if _, err := repostate.ParseSpec("spec-x.json", []byte("{\"kind\": \"mutation\", \"before\": {\"a\": 1}, \"expected\": {\"a\": \"\xff\"}}")); err == nil || !strings.HasPrefix(err.Error(), "read spec spec-x.json: not JSON: it is no UTF-8") {
+		t.Errorf("a state that is no UTF-8: got %v", err)
+	}
+	if r, err := mustParse(t, `{"kind": "mutation", "expected": {"a": 1}}`).Evaluate("a.txt", []byte(`{"a": 1}`)); err != nil || r.Outcome != harness.Pass {
+		t.Errorf("a state by another name: got %s, %v", r.Outcome, err)
 	}
 	for name, want := range map[string]string{"spec-close.json": "close", "dir/spec-a-b.json": "a-b", "plain.json": "plain"} {
 		s, err := repostate.ParseSpec(name, []byte(`{"kind": "mutation", "expected": {"a": 1}}`))

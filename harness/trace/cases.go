@@ -59,9 +59,7 @@ func ParseCases(data []byte) (Cases, error) {
 	c.byFile, c.byID = make(map[string]int), make(map[string]int)
 	for i, k := range c.Cases {
 		c.byID[k.ID] = i
-		if k.Fixture != "" {
-			c.byFile[k.File()] = i
-		}
+		c.byFile[k.File()] = i // of those without one the last, under a name no file has
 	}
 	return c, nil
 }
@@ -78,7 +76,7 @@ func (c Cases) validate() error {
 			bad("this id is there twice")
 		}
 		ids[k.ID] = true
-		if other, taken := fixtures[k.File()]; taken && k.Fixture != "" {
+		if other, taken := fixtures[k.File()]; taken {
 			bad("traceFixture: %s is that of %s too", k.Fixture, other)
 		} else if k.Fixture != "" {
 			fixtures[k.File()] = k.ID

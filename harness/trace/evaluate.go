@@ -161,7 +161,7 @@ func (s *sheet) evidence() {
 	}
 	s.out.Coverage = c
 	s.ask(EvidenceTools, len(missing) == 0, "tool_missing", append(missing, failed...)...)
-	if len(missing) == 0 && len(failed) > 0 {
+	if len(missing) == 0 {
 		s.out.Checks[len(s.out.Checks)-1].Findings = failed // worth a look, and no failure
 	}
 }
@@ -169,12 +169,7 @@ func (s *sheet) evidence() {
 // verdict is the verifier's verdict in the contract's spelling, as it is where
 // the contract does not know it, empty for none.
 func (s *sheet) verdict() string {
-	_, raw := part(s.trace.verifier, s.contract.Names.Verdict)
-	text, ok := asText(raw)
-	if !ok {
-		return ""
-	}
-	text = strings.TrimSpace(text)
+	text := strings.TrimSpace(textAt(s.trace.verifier, s.contract.Names.Verdict...))
 	for _, v := range s.contract.Verdicts {
 		if strings.EqualFold(v, text) {
 			return v

@@ -235,11 +235,12 @@ func TestRulesThatNeedNoFlag(t *testing.T) {
 func TestUnreadableTraces(t *testing.T) {
 	t.Parallel()
 	cases, _ := fixed(t)
-	deep := strings.Repeat("[", 20_000)
+	deep := strings.Repeat("[", 100_000)
 	for text, want := range map[string]string{
 		"": "empty", " \n": "empty", "\ufeff": "empty", "{": "not_json", "hello": "not_json", `{"finalAnswer": "x"} {}`: "not_json",
 		"[]": "wrong_type", `"text"`: "wrong_type", "null": "wrong_type", "7": "wrong_type",
 		`{"selfEvaluation": ` + deep + "}": "not_json", deep: "not_json", `{"durationMs": 1e999999}`: "wrong_type",
+		"{\"finalAnswer\": \"caf\xe9\"}": "not_utf8", "\xff\xfe{\x00}\x00": "not_utf8",
 	} {
 		r := cases.Contract.Evaluate(cases.Cases[0], "x.json", []byte(text))
 		if c := r.Check(trace.Readable); r.Outcome != harness.Fail || c.Outcome != harness.Fail || c.Reason != want {
@@ -265,7 +266,7 @@ func TestResultsWithoutATrace(t *testing.T) {
 	if r := trace.Orphan("stray.first.json"); r.Case != "stray" {
 		t.Errorf("got case %q, want stray", r.Case)
 	}
-	if r := trace.Missing(trace.Case{ID: "a"}); !strings.Contains(r.Checks[0].Findings[0], "begins with a and a dot") {
+	if r := trace.Missing(trace.Case{ID: "a"}); r.Trace != "" || !strings.Contains(r.Checks[0].Findings[0], "begins with a and a dot") {
 		t.Errorf("got %q", r.Checks[0].Findings)
 	}
 	if r := trace.Unread(cases.Cases[0], "x.json", "too_large", "over 16 MiB"); r.Outcome != harness.Fail || r.Trace != "x.json" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"loopd/harness"
 )
@@ -50,8 +51,11 @@ func (c Contract) read(data []byte) (trace, *unreadable) {
 	if len(data) == 0 {
 		return t, &unreadable{"empty", "the file is empty"}
 	}
+	if !utf8.Valid(data) {
+		return t, &unreadable{"not_utf8", "the file is no UTF-8 text"}
+	}
 	var top object
-	if err := json.Unmarshal(data, &top); err != nil || top == nil {
+	if err := json.Unmarshal(data, &top); top == nil {
 		if json.Valid(data) {
 			return t, &unreadable{"wrong_type", "the document is " + typeOf(data) + ", want an object"}
 		}
@@ -63,11 +67,9 @@ func (c Contract) read(data []byte) (trace, *unreadable) {
 	t.duration = t.milliseconds(top, n.DurationMS)
 	t.usage = t.tokens(top, n.Usage)
 	t.selfEvaluation(top, n)
-	if t.verifier != nil {
-		t.summed = t.summary(t.verifier, n)
-	}
+	t.summed = t.summary(t.verifier, n)
 	for _, holder := range []object{t.verifier, t.self, top} {
-		if t.executor == nil && holder != nil {
+		if t.executor == nil {
 			t.executor = t.output(holder, n.ExecutorOutput)
 		}
 	}
@@ -141,7 +143,8 @@ func (t *trace) tokens(o object, keys []string) *harness.Usage {
 	}
 	count := func(keys ...string) int {
 		var v float64
-		if t.into(in, keys, "a number", &v) && (v < 0 || v > mostTokens) {
+		t.into(in, keys, "a number", &v)
+		if v < 0 || v > mostTokens {
 			t.faults = append(t.faults, fmt.Sprintf("%s is no count of tokens: %g", keys[0], v))
 			return 0
 		}
@@ -189,8 +192,8 @@ func (t *trace) oneByOne(key string, raw json.RawMessage) []object {
 	}
 	out := make([]object, len(list))
 	for i, raw := range list {
-		if json.Unmarshal(raw, &out[i]) != nil || out[i] == nil {
-			out[i] = nil
+		_ = json.Unmarshal(raw, &out[i])
+		if out[i] == nil {
 			t.faults = append(t.faults, fmt.Sprintf("%s[%d] is %s, want an object", key, i, typeOf(raw)))
 		}
 	}
@@ -209,10 +212,11 @@ func (t *trace) selfEvaluation(top object, n Names) {
 			return
 		}
 	}
+	_ = json.Unmarshal(raw, &t.self)
 	switch {
 	case key == "":
 		t.why = "no_self_evaluation"
-	case json.Unmarshal(raw, &t.self) != nil || t.self == nil:
+	case t.self == nil:
 		t.why = "self_evaluation_wrong_type"
 	default:
 		key, raw = part(t.self, n.VerifierEvaluation)
@@ -251,24 +255,15 @@ func toolsIn(raw json.RawMessage, n Names, depth int) []string {
 			out = append(out, toolsIn(entry, n, depth+1)...)
 		}
 		return out
-	case json.Unmarshal(raw, &o) != nil:
-		return nil
 	}
+	_ = json.Unmarshal(raw, &o) // what is no object names none
 	_, tools := part(o, n.SummaryTools)
-	out := toolsIn(tools, n, depth+1)
-	if _, one := part(o, n.ToolName); json.Unmarshal(one, &name) == nil && name != "" {
-		out = append(out, name)
-	}
-	return out
+	return append(toolsIn(tools, n, depth+1), textAt(o, n.ToolName...))
 }
 
 // typeOf names the type of a JSON value for a message.
 func typeOf(raw []byte) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		return "nothing"
-	}
-	switch raw[0] {
+	switch bytes.TrimSpace(raw)[0] {
 	case '{':
 		return "an object"
 	case '[':

@@ -76,6 +76,9 @@ func (h Home) Graphs() (map[string]harness.Tree, error) {
 	return out, nil
 }
 
+// Evals holds the reports of evaluators that pages show.
+func (h Home) Evals() string { return filepath.Join(h.Dir, "eval") }
+
 // Report is the directory of a campaign's reports.
 func (h Home) Report(campaign string) string { return filepath.Join(h.Dir, "reports", campaign) }
 

@@ -7,13 +7,13 @@
 // when it is 8, so that a mutant costs one run of the quick table tests and no
 // compilation. The everyday test runs a sample that the text of the rules
 // chooses, so that it is the same for one commit and moves with every change of
-// a rule; "make mutate-full" runs all of them.
+// a rule; "make mutate-full" runs all of them, and those of the two evaluators.
 //
 // A survivor is a mutant no test tells from the original. Each must be listed
 // in testdata/survivors.txt with the reason why no input could tell; an entry
 // that names no mutant, or one that is killed, is an error too.
 //
-// The package is a folder of its own because it works on two packages alike and
-// belongs to neither. It holds tests alone: nothing imports it, and it never
+// The package is a folder of its own because it works on several packages alike
+// and belongs to none. It holds tests alone: nothing imports it, and it never
 // writes below the checkout.
 package mutants

@@ -24,8 +24,12 @@ import (
 	"testing"
 )
 
-// mutated are the packages whose rules are taken away one by one.
-var mutated = []string{"harness/transcript", "harness/unprompted"}
+// mutated are the packages whose rules are taken away one by one, and seldom
+// those of which the everyday test leaves out the sample, to stay short.
+var (
+	mutated = []string{"harness/transcript", "harness/unprompted"}
+	seldom  = []string{"harness/trace", "harness/repostate"}
+)
 
 const (
 	// everyday is how many mutants of each package the everyday test runs.
@@ -51,11 +55,16 @@ type build struct {
 
 func TestEveryRuleIsNeeded(t *testing.T) {
 	listed := readSurvivors(t)
-	for _, dir := range mutated {
+	full := os.Getenv("LOOPD_MUTATE") == "full"
+	dirs := mutated
+	if full {
+		dirs = slices.Concat(mutated, seldom)
+	}
+	for _, dir := range dirs {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			b := newBuild(t, dir)
 			ids := b.sample(everyday, listed)
-			if os.Getenv("LOOPD_MUTATE") == "full" {
+			if full {
 				ids = b.sample(len(b.mutants), nil)
 			}
 			alive := b.run(t, ids)

@@ -7,6 +7,7 @@
 // the only importer of the plotting library.
 //
 // Nothing is taken for markup: every text goes through html/template, also what a
-// model wrote. Files are opened by the id of a trial the ledger knows, below one
-// root. Held-out task text is masked unless the server was told to reveal it.
+// model wrote. Files are opened by the id of a trial the ledger knows, or of a
+// report that is listed, below one root. Held-out task text is masked unless the
+// server was told to reveal it.
 package web

@@ -41,6 +41,10 @@ type Options struct {
 	Drop func(name string) error
 	// Settings are those in force.
 	Settings func() ([]Setting, error)
+	// Opened is one report of an evaluator, or two reports to compare. Nothing
+	// else is then served. Across compares them although the instruments differ.
+	Opened []Opened
+	Across bool
 	// Reveal shows task text.
 	Reveal bool
 	Now    func() time.Time
@@ -84,7 +88,7 @@ func Serve(port int, o Options) (*Server, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{o: o, store: NewStore(o.Dir), port: strconv.Itoa(l.Addr().(*net.TCPAddr).Port), stop: stop}
-	s.mask.suite, s.mask.reveal = o.Suite, o.Reveal
+	s.mask.suite, s.mask.reveal = o.Suite, o.Reveal || len(o.Opened) > 0
 	if s.pages, err = parsePages(); err != nil {
 		stop()
 		return nil, errors.Join(err, l.Close())
@@ -132,6 +136,13 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /favicon.ico", icon)
 	mux.HandleFunc("GET /login", s.login)
 	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.HandleFunc("GET /eval/{report}", s.page("eval", s.evalPage))
+	mux.HandleFunc("GET /eval/{report}/beside/{base}", s.page("evaldiff", s.savedDiffPage))
+	if len(s.o.Opened) > 0 {
+		mux.HandleFunc("GET /{$}", s.openedPage)
+		return s.guarded(mux)
+	}
+	mux.HandleFunc("GET /eval", s.page("evals", s.evalsPage))
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /{$}", s.page("campaign", s.campaignPage))
 	mux.HandleFunc("GET /campaign/{campaign}", s.page("campaign", s.campaignPage))
@@ -161,6 +172,7 @@ type frame struct {
 	Token string // of its forms
 	Made  time.Time
 	Alone bool // in a file, without a server
+	Only  bool // what was opened by name, and no other pages
 	Page  any
 }
 
@@ -191,7 +203,7 @@ func (s *Server) page(name string, build func(ctx context.Context, v view, r *ht
 }
 
 func (s *Server) render(out *bytes.Buffer, name, title string, data any) error {
-	return s.pages.ExecuteTemplate(out, name, frame{Title: title, Token: derived(s.o.Token, "form"), Made: s.o.Now(), Page: data})
+	return s.pages.ExecuteTemplate(out, name, frame{Title: title, Token: derived(s.o.Token, "form"), Made: s.o.Now(), Only: len(s.o.Opened) > 0, Page: data})
 }
 
 // answer sends a page, or says what is wrong on one.
