@@ -16,7 +16,7 @@ func parsePages() (*template.Template, error) {
 	return template.New("pages").Funcs(template.FuncMap{
 		"rate": rateText, "e": eText, "usd": usdText, "when": whenText, "short": shortText, "verdict": verdictOf, "span": spanText,
 		"path": candidatePath, "trialPath": func(id string) string { return "/trial/" + id },
-		"css": styleSheet, "state": stateWord, "until": untilText, "add": func(a, b int) int { return a + b }, "bytes": bytesText, "price": priceText,
+		"css": styleSheet, "state": stateWord, "until": untilText, "branch": func(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }, "add": func(a, b int) int { return a + b }, "bytes": bytesText, "price": priceText,
 	}).ParseFS(files, "pages/*.html")
 }
 

@@ -166,4 +166,4 @@ func (v view) trial(id string) (*loop.State, loop.Run, bool) {
 }
 
 // home is the state directory.
-func (v view) home() campaign.Home { return campaign.Home{Dir: v.s.dir} }
+func (s *Store) home() campaign.Home { return campaign.Home{Dir: s.dir} }
