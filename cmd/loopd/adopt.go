@@ -134,7 +134,7 @@ func adoptFromPage(ctx context.Context, e env, o adoptOptions) (web.Adoption, er
 	if err != nil {
 		return web.Adoption{}, withHint(err)
 	}
-	out := web.Adoption{Adoption: a.Adoption, Headline: a.Headline, Confirmed: a.Confirmed, Commands: a.Commands, Next: a.Next}
+	out := web.Adoption{Adoption: a.Adoption, Campaign: a.Campaign, Headline: a.Headline, Confirmed: a.Confirmed, Commands: a.Commands, Next: a.Next}
 	out.Command = "loopd adopt" + again(o) + " --branch adopt-" + a.Campaign
 	if a.Written != nil {
 		out.Written = a.Written.Commit

@@ -53,6 +53,7 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request) {
 // says it.
 type Adoption struct {
 	campaign.Adoption
+	Campaign  string
 	Headline  string
 	Confirmed bool
 	Command   string // that writes the branch
@@ -64,8 +65,7 @@ type Adoption struct {
 // adoptData asks whether a wording is to be taken over.
 type adoptData struct {
 	Adoption
-	Campaign string
-	Words    []report.DiffLine
+	Words []report.DiffLine
 }
 
 // adoptPage says what would be written. It writes nothing.
@@ -77,12 +77,11 @@ func (s *Server) adoptPage(r *http.Request) (string, any, error) {
 		return "", nil, err
 	}
 	q := r.URL.Query()
-	name := q.Get("campaign")
-	a, err := s.o.Adopt(r.Context(), name, "", q.Get("unconfirmed") != "")
+	a, err := s.o.Adopt(r.Context(), q.Get("campaign"), "", q.Get("unconfirmed") != "")
 	if err != nil {
 		return "", nil, &problem{http.StatusConflict, err.Error()}
 	}
-	return "Adopt the wording of " + name + "?", adoptData{a, name, report.Words(s.mask.text(a.Diff))}, nil
+	return "Adopt the wording of " + a.Campaign + "?", adoptData{a, report.Words(s.mask.text(a.Diff))}, nil
 }
 
 // adopt writes the branch.

@@ -29,7 +29,7 @@ func (a *asksFor) adopt(_ context.Context, name, branch string, unconfirmed bool
 		a.told = append(a.told, fmt.Sprintf("%s as %s, unconfirmed %v", name, branch, unconfirmed))
 	}
 	return Adoption{
-		Headline: "promoted: c005", Confirmed: !unconfirmed, Command: "loopd adopt --branch adopt-" + name, Commands: []string{"git merge loopd/0a1b2c3-1/5"},
+		Campaign: name, Headline: "promoted: c005", Confirmed: !unconfirmed, Command: "loopd adopt --branch adopt-" + name, Commands: []string{"git merge loopd/0a1b2c3-1/5"},
 		Written: strings.Repeat("e", 40), Next: "git merge " + branch,
 		Adoption: campaign.Adoption{
 			Start: wordingOf(0), Champion: wordingOf(5), Head: wordingOf(77), On: "main", Files: []string{"skills/find/SKILL.md"}, Moved: []string{"README.md"},
