@@ -16,7 +16,10 @@ import (
 )
 
 // asksFor is a made-up repository that a wording is taken over into.
-type asksFor struct{ told []string }
+type asksFor struct {
+	told []string
+	odd  string // stands behind every name
+}
 
 func (a *asksFor) adopt(_ context.Context, name, branch string, unconfirmed bool) (Adoption, error) {
 	if branch == "taken" {
@@ -29,10 +32,10 @@ func (a *asksFor) adopt(_ context.Context, name, branch string, unconfirmed bool
 		a.told = append(a.told, fmt.Sprintf("%s as %s, unconfirmed %v", name, branch, unconfirmed))
 	}
 	return Adoption{
-		Campaign: name, Headline: "promoted: c005", Confirmed: !unconfirmed, Command: "loopd adopt --branch adopt-" + name, Commands: []string{"git merge loopd/0a1b2c3-1/5"},
+		Campaign: name, Headline: "promoted: c005" + a.odd, Confirmed: !unconfirmed, Command: "loopd adopt --branch adopt-" + name, Commands: []string{"git merge loopd/0a1b2c3-1/5" + a.odd},
 		Written: strings.Repeat("e", 40), Next: "git merge " + branch,
 		Adoption: campaign.Adoption{
-			Start: wordingOf(0), Champion: wordingOf(5), Head: wordingOf(77), On: "main", Files: []string{"skills/find/SKILL.md"}, Moved: []string{"README.md"},
+			Start: wordingOf(0), Champion: wordingOf(5), Head: wordingOf(77), On: "main" + a.odd, Files: []string{"skills/find/SKILL.md" + a.odd}, Moved: []string{"README.md" + a.odd},
 			Diff: "--- a/skills/find/SKILL.md\n+++ b/skills/find/SKILL.md\n@@ -1 +1 @@\n-Look.\n+Look first.\n", Manifest: ".claude-plugin/plugin.json", Version: "0.1.0",
 		},
 	}, nil

@@ -3,8 +3,8 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"html"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,7 +39,7 @@ func TestNothingThatWasSaidIsRun(t *testing.T) {
 	}
 	b := newBrowser(t)
 	dir := privateDir(t)
-	n := fabricate(t, dir, plan{candidates: 25, budget: 1500, rich: 80, words: func(i int) string { return attacks[i%25] }})
+	n := fabricate(t, dir, plan{candidates: 25, budget: 1500, rich: 80, words: func(i int) string { return attacks[i%25] }, branch: func(i int) string { return attacks[(i+7)%25] }})
 	for i, a := range attacks {
 		write(t, filepath.Join(dir, "spool", fmt.Sprintf("a%02d.yaml", i)), fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", a))
 	}
@@ -51,11 +51,12 @@ func TestNothingThatWasSaidIsRun(t *testing.T) {
 		}
 		return out, nil
 	}
+	every := strings.Join(attacks, "\n")
+	o.Add = func(context.Context, string, string) (string, error) { return "", errors.New(every) }
 	s := openSite(t, o)
 	b.do(t, chromedp.Navigate(s.s.Link()))
 	shown := make(map[string]bool)
-	visit := func(path string) {
-		b.do(t, chromedp.Navigate(b.address(s, path)))
+	look := func(path string) {
 		if eval[bool](t, b, `window.pwned !== undefined || document.querySelector("main [hx-get], main iframe, main object, main script, main style, main base, main link, main meta, main img, main math, a[href^='javascript:'], [onerror], [onload], [onfocus], [ontoggle], [onmouseover]") !== null`) {
 			t.Errorf("%s took a text for markup", path)
 		}
@@ -65,6 +66,10 @@ func TestNothingThatWasSaidIsRun(t *testing.T) {
 				shown[a] = true
 			}
 		}
+	}
+	visit := func(path string) {
+		b.do(t, chromedp.Navigate(b.address(s, path)))
+		look(path)
 	}
 	paths := s.crawl(map[string]int{"trial": 30, "pair": 5, "raw": 8})
 	for path := range paths {
@@ -79,12 +84,45 @@ func TestNothingThatWasSaidIsRun(t *testing.T) {
 			t.Errorf("no page shows %s as the text it is", a)
 		}
 		visit("/queue?said=" + url.QueryEscape(a))
-		// These are of no page: the browser notes that the answer is an error.
-		if _, body := s.get("/trial/" + url.PathEscape(a)); strings.Contains(body, a) && html.EscapeString(a) != a {
-			t.Errorf("the page of an error takes %s for markup", a)
-		}
 	}
 	b.quiet(t, s)
+	clear(shown)
+	for _, a := range attacks { // 404
+		visit("/trial/" + url.PathEscape(a))
+	}
+	for _, a := range attacks {
+		if !shown[a] {
+			t.Errorf("the page of an error does not show %s", a)
+		}
+	}
+	for _, refused := range []struct{ form, title, says string }{
+		{"/queue", "Conflict", every},                                     // 409
+		{"/queue?" + url.QueryEscape(every), "Forbidden", "did not come"}, // 403: without the form's token
+	} {
+		visit("/queue")
+		b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const f = document.querySelector("form.add"); f.noValidate = true; f.action = %q; if (%q === "Forbidden") f.token.value = %q; f.requestSubmit()}`, refused.form, refused.title, every)))
+		b.until(t, fmt.Sprintf("document.title.startsWith(%q)", refused.title))
+		look("the answer " + refused.title)
+		if text := eval[string](t, b, "document.querySelector('main').textContent"); !strings.Contains(text, refused.says) {
+			t.Errorf("%s: %s", refused.title, text)
+		}
+	}
+	b.quiet(t, s, "Failed to load resource")
+	broken := privateDir(t) // 500
+	l, err := ledger.Open(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errorsOf(l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: every, Payload: []byte("{}")}), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = openSite(t, optionsFor(t, broken))
+	b.do(t, chromedp.Navigate(s.s.Link()))
+	visit("/")
+	if title := eval[string](t, b, "document.title"); !strings.HasPrefix(title, "Internal Server Error") {
+		t.Errorf("a broken ledger: %s", title)
+	}
+	b.quiet(t, s, "Failed to load resource")
 }
 
 // keptUpToDate looks at a page that is open while loopd goes on.

@@ -49,6 +49,10 @@ type plan struct {
 	pool int
 	// unpriced sessions report no cost.
 	unpriced bool
+	// suffix stands behind the ids of candidates and scenarios.
+	suffix string
+	// branch is a candidate's branch; nil for a plain one.
+	branch func(i int) string
 }
 
 // the moment a fabricated campaign begins, and the one its pages are looked at.
@@ -80,6 +84,12 @@ func fabricate(tb testing.TB, dir string, p plan) *night {
 	if p.class == nil {
 		p.class = usualClass
 	}
+	if p.branch == nil {
+		p.branch = candidateID
+	}
+	for i := range suite.Scenarios {
+		suite.Scenarios[i].ID += p.suffix
+	}
 	n := &night{plan: p, suite: suite, rates: map[string]float64{wordingOf(0): 0}, clock: nightBegan, state: loop.NewState()}
 	n.run(tb)
 	n.write(tb, dir)
@@ -107,7 +117,7 @@ func (n *night) run(tb testing.TB) {
 	n.must(tb, n.apply(start))
 	for i := 1; i <= n.plan.candidates; i++ {
 		source := []candidates.Source{candidates.Person, candidates.Proposer, candidates.Operator}[i%3]
-		c := candidates.Candidate{ID: candidateID(i), Source: source, Rationale: n.plan.words(i), Author: n.plan.words(i + 1)}
+		c := candidates.Candidate{ID: candidateID(i) + n.plan.suffix, Source: source, Rationale: n.plan.words(i), Author: n.plan.words(i + 1)}
 		n.rates[wordingOf(i)] = []float64{0, .02, -.1, .05, 0, .3, -.02}[i%7]
 		n.must(tb, n.apply(loop.Queued{Candidate: c}))
 	}
@@ -162,7 +172,7 @@ func (n *night) Prepare(_ context.Context, champion string, c candidates.Candida
 			Findings: []candidates.Finding{{Class: candidates.OffSurface, Path: "bin/adr-find", Detail: n.plan.words(i)}},
 		}, nil
 	}
-	return loop.Committed{Candidate: c.ID, Commit: wordingOf(i), Ref: "refs/heads/loopd/0a1b2c3-1/" + c.ID, Parent: champion}, nil
+	return loop.Committed{Candidate: c.ID, Commit: wordingOf(i), Ref: "refs/heads/loopd/0a1b2c3-1/" + n.plan.branch(i), Parent: champion}, nil
 }
 
 // Twin commits the start's bytes under a second label.
@@ -258,7 +268,9 @@ func (n *night) write(tb testing.TB, dir string) {
 		c, _ := report.BuildCandidate(n.state, p.Candidate.ID, before, after)
 		data, err := json.Marshal(c)
 		n.must(tb, err)
-		n.must(tb, os.WriteFile(filepath.Join(reports, p.Candidate.ID+".json"), data, 0o600))
+		if len(p.Candidate.ID) < 200 { // longer is no file's name
+			n.must(tb, os.WriteFile(filepath.Join(reports, p.Candidate.ID+".json"), data, 0o600))
+		}
 	}
 }
 

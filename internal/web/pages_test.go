@@ -177,17 +177,19 @@ func TestTasksAreMasked(t *testing.T) {
 	}
 }
 
-func TestOddCampaigns(t *testing.T) {
-	t.Parallel()
+// oddCampaign is a state directory that is not as usual, and what is said of it.
+type oddCampaign struct {
+	name string
+	plan *plan // nil for no ledger
+	then func(t *testing.T, dir string, n *night)
+	path string
+	want []string
+	not  []string
+}
+
+func oddCampaigns() []oddCampaign {
 	long, odd := strings.Repeat("x", 300), "שלום עולם \u202e 👩\u200d🔬 \u200fمرحبا"
-	tests := []struct {
-		name string
-		plan *plan // nil for no ledger
-		then func(t *testing.T, dir string, n *night)
-		path string
-		want []string
-		not  []string
-	}{
+	return []oddCampaign{
 		{name: "no ledger", path: "/", want: []string{"No campaign yet", "Not running"}},
 		{name: "started and nothing more", plan: &plan{budget: 200, stop: 1}, path: "/", want: []string{"0 of 200 sessions", "No candidate yet", "Nothing measured yet", "not run"}},
 		{name: "halted before the first trial", plan: &plan{budget: 200, stop: 1}, path: "/", then: func(t *testing.T, dir string, n *night) {
@@ -211,21 +213,32 @@ func TestOddCampaigns(t *testing.T) {
 		{name: "words from right to left, and pictures", plan: &plan{candidates: 2, budget: 300, words: func(int) string { return odd }}, path: "/", want: []string{odd}},
 		{name: "very long words", plan: &plan{candidates: 2, budget: 300, words: func(int) string { return long }}, path: "/", want: []string{long}},
 	}
-	for _, tt := range tests {
+}
+
+// open lays it out and serves it; path is that of its page.
+func (o oddCampaign) open(t *testing.T) (s site, path string) {
+	t.Helper()
+	dir := privateDir(t)
+	path = o.path
+	if o.plan != nil {
+		n := fabricate(t, dir, *o.plan)
+		if o.then != nil {
+			o.then(t, dir, n)
+		}
+		if path == "trial" {
+			path = "/trial/" + n.state.Trials[0].ID
+		}
+	}
+	return openSite(t, optionsFor(t, dir)), path
+}
+
+func TestOddCampaigns(t *testing.T) {
+	t.Parallel()
+	for _, tt := range oddCampaigns() {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := privateDir(t)
-			path := tt.path
-			if tt.plan != nil {
-				n := fabricate(t, dir, *tt.plan)
-				if tt.then != nil {
-					tt.then(t, dir, n)
-				}
-				if path == "trial" {
-					path = "/trial/" + n.state.Trials[0].ID
-				}
-			}
-			text := plainText(openSite(t, optionsFor(t, dir)).want(path))
+			s, path := tt.open(t)
+			text := plainText(s.want(path))
 			for _, want := range tt.want {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in:\n%s", want, text)
