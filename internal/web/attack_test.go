@@ -172,7 +172,7 @@ func pictures(t *testing.T, b *browser, s site, n *night, to string) {
 	campaign := "/campaign/" + n.state.Started.Campaign
 	kept := candidatePath(n.state.Started.Campaign, n.state.Kept[0])
 	pair := links.FindAllStringSubmatch(s.want(kept), -1)
-	pages := map[string]string{"campaign": campaign, "candidate": kept, "queue": "/queue", "settings": "/settings", "frozen": "/frozen", "confirm": "/confirm/halt", "session": "/trial/" + n.state.Trials[3].ID}
+	pages := map[string]string{"campaign": campaign, "candidate": kept, "queue": "/queue", "settings": "/settings", "frozen": "/frozen", "confirm": "/confirm/halt", "adopt": "/confirm/adopt?campaign=" + n.state.Started.Campaign, "veto": "/confirm/veto", "problem": "/trial/none", "session": "/trial/" + n.state.Trials[3].ID}
 	for _, m := range pair {
 		if strings.HasPrefix(m[1], "/pair/") {
 			pages["pair"] = m[1]
@@ -198,6 +198,15 @@ func pictures(t *testing.T, b *browser, s site, n *night, to string) {
 		}
 		shoot(t, b, chromedp.FullScreenshot(100), filepath.Join(to, "full-"+name+".png"))
 	}
+	b.scheme(t, "light")
+	b.do(t, chromedp.EmulateViewport(1100, 900))
+	for _, odd := range oddCampaigns() {
+		s, path := odd.open(t)
+		b.do(t, chromedp.Navigate(s.s.Link()), chromedp.Navigate(b.address(s, path)))
+		shoot(t, b, chromedp.FullScreenshot(100), filepath.Join(to, "odd-"+strings.ReplaceAll(odd.name, " ", "-")+".png"))
+	}
+	b.do(t, chromedp.Navigate(s.s.Link()))
+	b.forget()
 }
 
 func shoot(t *testing.T, b *browser, a chromedp.Action[[]byte], path string) {
@@ -205,6 +214,9 @@ func shoot(t *testing.T, b *browser, a chromedp.Action[[]byte], path string) {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	data, err := chromedp.Run(ctx, a)
+	if err != nil { // a page of another server may just be taking its place
+		data, err = chromedp.Run(ctx, a)
+	}
 	if err == nil {
 		err = os.WriteFile(path, data, 0o644)
 	}

@@ -36,6 +36,7 @@ const (
 	rowHeight   = 22
 	plotBottom  = 34
 	plotTop     = 14
+	plotRight   = 28 // half of the last number is beyond the axis
 )
 
 // cut shortens a label; the whole of it shows where one points at it.
@@ -80,7 +81,7 @@ type interval struct {
 func forest(id, title, about string, rows []interval) figure {
 	f := figure{ID: id, Title: title, About: about, Width: figureWidth, Head: []string{"candidate", "verdict", "difference", "95 % interval"}}
 	f.Height = plotTop + len(rows)*rowHeight + plotBottom
-	x := axis{low: -.1, high: .1, from: labelWidth, to: figureWidth - 16}
+	x := axis{low: -.1, high: .1, from: labelWidth, to: figureWidth - plotRight}
 	for _, r := range rows {
 		if r.Known {
 			x.low, x.high = math.Min(x.low, r.Low), math.Max(x.high, r.High)
@@ -152,7 +153,7 @@ func series(f figure, points []xy, xFormat, yFormat string, bounds map[string]fl
 		f.Empty = "Nothing measured yet."
 		return f
 	}
-	x := axis{low: points[0].X, high: points[0].X, from: 64, to: figureWidth - 16}
+	x := axis{low: points[0].X, high: points[0].X, from: 64, to: figureWidth - plotRight}
 	y := axis{low: points[0].Y, high: points[0].Y, from: float64(f.Height - plotBottom), to: plotTop}
 	for _, p := range points {
 		x.low, x.high = math.Min(x.low, p.X), math.Max(x.high, p.X)

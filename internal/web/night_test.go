@@ -279,13 +279,17 @@ func (n *night) writeTrial(tb testing.TB, dir string, t harness.Trial) {
 	tb.Helper()
 	n.must(tb, os.MkdirAll(dir, 0o700))
 	words := n.plan.words(len(t.ID) + int(t.ID[0]))
+	file := "docs/adr/0003.md"
+	if t.Result.Outcome != harness.Pass {
+		file = "docs/0003.md"
+	}
 	lines := []any{
 		hookLine("[os-adr] Decisions are kept here. " + words),
 		map[string]any{"type": "system", "subtype": "init", "cwd": "/tmp/abcdefgh/project", "session_id": t.ID, "tools": []string{"Bash", "Skill"}, "model": t.Model},
 		assistant("thinking", "thinking", "Perhaps it is written down. "+words),
 		assistant("tool_use", "id", "toolu_01", "name", "Skill", "input", map[string]string{"skill": "os-adr:find", "args": words}),
 		result("toolu_01", "Launching skill: os-adr:find. "+words, false),
-		assistant("tool_use", "id", "toolu_02", "name", "Bash", "input", map[string]string{"command": "cat docs/adr/0003.md # " + words}),
+		assistant("tool_use", "id", "toolu_02", "name", "Bash", "input", map[string]string{"command": "cat " + file + " # " + words}),
 		result("toolu_02", "no such file: "+words, t.Result.Outcome != harness.Pass),
 		assistant("text", "text", "ADR 0003 governs retries. "+words),
 		map[string]any{"type": "result", "subtype": "success", "is_error": false, "num_turns": 4, "result": "ADR 0003 governs retries. " + words, "session_id": t.ID, "total_cost_usd": .02},

@@ -195,9 +195,10 @@ func oddCampaigns() []oddCampaign {
 		{name: "halted before the first trial", plan: &plan{budget: 200, stop: 1}, path: "/", then: func(t *testing.T, dir string, n *night) {
 			n.plan.stop = 0
 			n.must(t, n.apply(loop.Halted{Reason: "auth: the API refused the key", Class: harness.Auth}))
+			n.events = n.events[1:]
 			n.write(t, dir)
-		}, want: []string{"alted", "the API refused the key", "0 of 200 sessions"}},
-		{name: "all invalid", plan: &plan{candidates: 2, budget: 200, class: func(harness.Spec) harness.Class { return harness.NoResult }}, path: "/", want: []string{"no_result", "not run"}, not: []string{"0/0", "NaN"}},
+		}, want: []string{"alted", "the API refused the key", "0 of 200 sessions", "no gate has been run", "no session was invalid"}, not: []string{"2nd"}},
+		{name: "all invalid", plan: &plan{candidates: 2, budget: 200, class: func(harness.Spec) harness.Class { return harness.NoResult }}, path: "/", want: []string{"no_result", "not run", "Kept nothing", "no evidence: 252 no_result; scenarios not run: R4; warnings: 1"}, not: []string{"0/0", "NaN"}},
 		{name: "no transcript", plan: &plan{candidates: 1, budget: 200, rich: 1}, path: "trial", then: func(t *testing.T, dir string, n *night) {
 			if err := os.Remove(filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile)); err != nil {
 				t.Fatal(err)
@@ -207,7 +208,7 @@ func oddCampaigns() []oddCampaign {
 		{name: "a transcript that was cut", plan: &plan{candidates: 1, budget: 200, rich: 1}, path: "trial", then: func(t *testing.T, dir string, n *night) {
 			write(t, filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile), `{"type":"system"}`+"\n"+`{"type":"assis`)
 		}, want: []string{"It is not whole: line 2"}},
-		{name: "no price reported", plan: &plan{candidates: 2, budget: 300, unpriced: true}, path: "/", want: []string{"not reported"}, not: []string{"0.00 USD"}},
+		{name: "no price reported", plan: &plan{candidates: 2, budget: 300, unpriced: true}, path: "/", want: []string{"sessions; cost not reported; profile"}, not: []string{"0.00 USD"}},
 		{name: "a session without a price", plan: &plan{candidates: 1, budget: 200, unpriced: true}, path: "trial", want: []string{"List price not reported"}, not: []string{"0.00"}},
 		{name: "a loopd that stopped", plan: &plan{candidates: 1, budget: 200}, path: "/", want: []string{"Not running since 2026-01-0"}},
 		{name: "words from right to left, and pictures", plan: &plan{candidates: 2, budget: 300, words: func(int) string { return odd }}, path: "/", want: []string{odd}},
