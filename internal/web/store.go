@@ -152,9 +152,6 @@ func (v view) built(at int) *built {
 	return b
 }
 
-// report is the report of a campaign.
-func (v view) report(at int) report.Campaign { return v.built(at).digest.Campaign }
-
 // trial finds a trial by its id.
 func (v view) trial(id string) (*loop.State, loop.Run, bool) {
 	f, ok := v.s.trials[id]
