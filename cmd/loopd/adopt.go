@@ -12,6 +12,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gitrepo"
+	"loopd/internal/web"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -78,24 +79,36 @@ type written struct {
 }
 
 func runAdopt(ctx context.Context, e env, o adoptOptions) error {
-	r, err := openReview(ctx, e, o.state)
+	out, err := adopt(ctx, e, o)
 	if err != nil {
 		return err
+	}
+	if o.json {
+		return printJSON(e.stdout, out)
+	}
+	return printAdoption(e, out)
+}
+
+// adopt says what taking over comes to, and writes the branch where one is named.
+func adopt(ctx context.Context, e env, o adoptOptions) (adopted, error) {
+	r, err := openReview(ctx, e, o.state)
+	if err != nil {
+		return adopted{}, err
 	}
 	s, err := r.named(o.campaign)
 	if err != nil {
-		return err
+		return adopted{}, err
 	}
 	if err := adoptable(s, o); err != nil {
-		return err
+		return adopted{}, err
 	}
 	plugin, err := pluginOf(e)
 	if err != nil {
-		return err
+		return adopted{}, err
 	}
 	a, err := campaign.ReadAdoption(r.home, plugin, s)
 	if err != nil {
-		return err
+		return adopted{}, err
 	}
 	out := adopted{
 		Campaign: s.Started.Campaign, Outcome: s.Ended.Outcome, Confirmed: report.Confirmed(s), Simulated: s.Started.Simulated, E: s.Ended.EValue,
@@ -105,17 +118,36 @@ func runAdopt(ctx context.Context, e env, o adoptOptions) error {
 	if o.branch != "" {
 		commit, err := a.Write(ctx, s, o.branch)
 		if err != nil {
-			return notWritten(o, err)
+			return adopted{}, notWritten(o, err)
 		}
 		out.Written = &written{o.branch, commit}
 		out.Next = "git merge " + quoted(o.branch)
 	} else if a.Adopted {
 		out.Next = "loopd candidate add --patch FILE"
 	}
-	if o.json {
-		return printJSON(e.stdout, out)
+	return out, nil
+}
+
+// adoptFromPage is the verb at the word of a page.
+func adoptFromPage(ctx context.Context, e env, o adoptOptions) (web.Adoption, error) {
+	a, err := adopt(ctx, e, o)
+	if err != nil {
+		return web.Adoption{}, withHint(err)
 	}
-	return printAdoption(e, out)
+	out := web.Adoption{Adoption: a.Adoption, Campaign: a.Campaign, Headline: a.Headline, Confirmed: a.Confirmed, Commands: a.Commands, Next: a.Next}
+	out.Command = "loopd adopt" + again(o) + " --branch adopt-" + a.Campaign
+	if a.Written != nil {
+		out.Written = a.Written.Commit
+	}
+	return out, nil
+}
+
+// withHint says in one line what went wrong and what to type.
+func withHint(err error) error {
+	if hint := hintOf(err); hint != "" {
+		return fmt.Errorf("%w; %s", err, hint)
+	}
+	return err
 }
 
 // named finds a campaign by its name, the newest for none.

@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupted": interrupted, "plugin": makePlugin, "remember": remember, "same": same,
-			"json": wantJSON, "replace": replace, "drawnight": drawNight, "api": askAPI, "until": until, "idles": idles, "nothingheldout": nothingHeldOut,
+			"json": wantJSON, "replace": replace, "drawnight": drawNight, "api": askAPI, "until": until, "idles": idles, "page": askPage, "nothingheldout": nothingHeldOut,
 		},
 	})
 }

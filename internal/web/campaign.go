@@ -1,14 +1,15 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/campaign"
 	"loopd/internal/control"
 	"loopd/loop"
 	"loopd/report"
@@ -20,8 +21,9 @@ type campaignData struct {
 	Digest  report.Digest
 	Others  []string // names of the campaigns, newest first
 	Now     nowData
-	Used    int // share of the budget in percent
-	Adopt   bool
+	Said    string // what was just done
+	Adopt   adoption
+	Used    int              // share of the budget in percent
 	Exposed [][2]report.Rate // by objective cell: start and champion
 	figures
 }
@@ -38,25 +40,38 @@ type nowData struct {
 	Used  int
 	Of    int
 	Round string
-	Age   func(time.Time) string
 }
 
-func (s *Server) campaignPage(ctx context.Context, v view, r *http.Request) (string, any, error) {
-	name := r.PathValue("campaign")
-	at, ok := v.campaign(name)
-	if !ok && name != "" {
-		return "", nil, missing("campaign " + name)
-	}
-	if !ok {
-		return "No campaign yet", campaignData{Now: s.nowOf(ctx, v)}, nil
-	}
-	return "Campaign " + v.report(at).ID, s.campaignOf(ctx, v, at), nil
+// adoption is what may be done with what a campaign kept.
+type adoption struct {
+	Confirmed bool // there is a promotion to take over
+	Kept      bool // there is something to take over all the same
+	Veto      bool // a person may still say that it is not wanted
+	Pages     bool // from here; else by commands alone
 }
 
-func (s *Server) campaignOf(ctx context.Context, v view, at int) campaignData {
-	st, b := v.state(at), v.built(at)
+// campaignPage asks who runs before it takes the store: nobody waits for that.
+func (s *Server) campaignPage(w http.ResponseWriter, r *http.Request) {
+	live := s.liveNow(r.Context())
+	s.page("campaign", func(v view, r *http.Request) (string, any, error) {
+		name := r.PathValue("campaign")
+		at, ok := v.campaign(name)
+		if !ok && name != "" {
+			return "", nil, missing("campaign " + name)
+		}
+		if !ok {
+			return "No campaign yet", campaignData{Now: nowOf(live, v)}, nil
+		}
+		d := s.campaignOf(live, v, at)
+		d.Said = r.URL.Query().Get("said")
+		return "Campaign " + d.Report.ID, d, nil
+	})(w, r)
+}
+
+func (s *Server) campaignOf(live *control.Live, v view, at int) campaignData {
+	b := v.built(at)
 	rep := b.digest.Campaign
-	d := campaignData{Report: rep, Digest: b.digest, Now: s.nowOf(ctx, v), Adopt: report.Confirmed(st), figures: b.figures, Exposed: b.exposed}
+	d := campaignData{Report: rep, Digest: b.digest, Now: nowOf(live, v), Adopt: s.adoptionOf(v, at), figures: b.figures, Exposed: b.exposed}
 	d.Report.Candidates = slices.Clone(rep.Candidates)
 	for i := range d.Report.Candidates {
 		d.Report.Candidates[i].Rationale = s.mask.text(d.Report.Candidates[i].Rationale)
@@ -70,6 +85,16 @@ func (s *Server) campaignOf(ctx context.Context, v view, at int) campaignData {
 	return d
 }
 
+// adoptionOf says what may be done with what a campaign kept. A veto is of the last
+// campaign alone.
+func (s *Server) adoptionOf(v view, at int) adoption {
+	st := v.state(at)
+	a := adoption{Confirmed: report.Confirmed(st), Pages: s.o.Adopt != nil}
+	a.Kept = campaign.Vetoable(st) == nil
+	a.Veto = a.Kept && at == len(v.s.states)-1
+	return a
+}
+
 // figuresOf draws the charts of a campaign.
 func figuresOf(st *loop.State, rep report.Campaign) figures {
 	var rows []interval
@@ -78,7 +103,7 @@ func figuresOf(st *loop.State, rep report.Campaign) figures {
 	}
 	return figures{
 		Forest:   forest("forest", "Candidates against the champion of their time", "Difference of the mean pass rate over the cells each was weighed on, with its 95 % interval. What was kept was chosen by it and is biased upward.", rows),
-		Timeline: timeline(st, rep), Windows: windows(st), Invalid: invalid(rep),
+		Timeline: timeline(st), Windows: windows(st), Invalid: invalid(rep),
 	}
 }
 
@@ -109,8 +134,8 @@ func exposures(st *loop.State) [][2]report.Rate {
 }
 
 // nowOf is what is going on, in the newest campaign.
-func (s *Server) nowOf(ctx context.Context, v view) nowData {
-	n := nowData{Live: s.liveNow(ctx), Age: s.age}
+func nowOf(live *control.Live, v view) nowData {
+	n := nowData{Live: live}
 	at, ok := v.campaign("")
 	if !ok {
 		return n
@@ -123,30 +148,13 @@ func (s *Server) nowOf(ctx context.Context, v view) nowData {
 	return n
 }
 
-// age is how long ago something was.
-func (s *Server) age(t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	d := s.o.Now().Sub(t)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f s ago", max(d.Seconds(), 0))
-	case d < time.Hour:
-		return fmt.Sprintf("%.0f min ago", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.0f h ago", d.Hours())
-	}
-	return fmt.Sprintf("%.0f days ago", d.Hours()/24)
-}
-
 func candidatePath(campaign, id string) string {
-	return "/campaign/" + campaign + "/candidate/" + id
+	return "/campaign/" + url.PathEscape(campaign) + "/candidate/" + url.PathEscape(id)
 }
 
 // intervalOf is one row of the forest plot.
 func intervalOf(st *loop.State, p *loop.Progress) interval {
-	out := interval{Name: p.Candidate.ID, Href: candidatePath(st.Started.Campaign, p.Candidate.ID), Class: classOf(p.Decided), State: stateOf(p.Decided)}
+	out := interval{Name: p.Candidate.ID, Class: classOf(p.Decided), State: stateOf(p.Decided)}
 	if _, e := report.Weighed(st, p); e != nil {
 		out.Value, out.Low, out.High, out.Known = e.Difference, e.CI.Low, e.CI.High, true
 	}
@@ -177,7 +185,7 @@ func stateOf(d *loop.Decided) string {
 
 // timeline is the mean pass rate of every candidate in the order they were tried,
 // the kept ones marked.
-func timeline(st *loop.State, rep report.Campaign) figure {
+func timeline(st *loop.State) figure {
 	f := figure{ID: "timeline", Title: "Mean pass rate, candidate by candidate", About: "Squares were kept and became the champion; crosses were rejected; rings are undecided.", Head: []string{"candidate", "verdict", "mean pass rate", "sessions"}}
 	var points []xy
 	for i, p := range st.Progress {
@@ -187,7 +195,7 @@ func timeline(st *loop.State, rep report.Campaign) figure {
 			continue
 		}
 		id := p.Candidate.ID
-		points = append(points, xy{X: float64(i + 1), Y: mean, Name: fmt.Sprintf("%s: %.3f, %s", id, mean, stateOf(p.Decided)), Class: classOf(p.Decided), Href: candidatePath(rep.ID, id)})
+		points = append(points, xy{X: float64(i + 1), Y: mean, Name: fmt.Sprintf("%s: %.3f, %s", id, mean, stateOf(p.Decided)), Class: classOf(p.Decided)})
 		f.Rows = append(f.Rows, []string{id, stateOf(p.Decided), fmt.Sprintf("%.3f", mean), fmt.Sprint(p.Contest.Sessions)})
 	}
 	return series(f, points, "%.0f", "%.2f", nil)

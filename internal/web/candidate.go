@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,7 +44,7 @@ type trialRow struct {
 	Rep, Attempt                       int
 }
 
-func (s *Server) candidatePage(_ context.Context, v view, r *http.Request) (string, any, error) {
+func (s *Server) candidatePage(v view, r *http.Request) (string, any, error) {
 	at, ok := v.campaign(r.PathValue("campaign"))
 	if !ok {
 		return "", nil, missing("campaign " + r.PathValue("campaign"))
@@ -110,7 +109,7 @@ func exposedOf(st *loop.State, name string, pick func(t *loop.Run) bool) report.
 // wordingDiff reads the diff that was projected beside the campaign: making it
 // needs the private repository.
 func wordingDiff(v view, campaign, id string) (string, error) {
-	dir, err := os.OpenRoot(v.home().Report(campaign))
+	dir, err := os.OpenRoot(v.s.home().Report(campaign))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("its report has not been written yet")
 	}

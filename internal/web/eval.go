@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +30,7 @@ type saved struct {
 // savedReports lists what was opened by name, else what the state directory
 // keeps, the oldest first. An id of an address is looked for in this list and
 // names no file itself.
-func (s *Server) savedReports(v view) ([]saved, error) {
+func (s *Server) savedReports() ([]saved, error) {
 	var out []saved
 	for i, o := range s.o.Opened {
 		out = append(out, saved{strconv.Itoa(i + 1), o})
@@ -39,15 +38,15 @@ func (s *Server) savedReports(v view) ([]saved, error) {
 	if len(out) > 0 {
 		return out, nil
 	}
-	ids, err := v.home().KeptEvals()
+	ids, err := s.store.home().KeptEvals()
 	for _, id := range ids {
-		out = append(out, saved{id, Opened{id, func() (io.ReadCloser, error) { return v.home().OpenEval(id) }}})
+		out = append(out, saved{id, Opened{id, func() (io.ReadCloser, error) { return s.store.home().OpenEval(id) }}})
 	}
 	return out, err
 }
 
-func (s *Server) savedReport(v view, id string) (saved, error) {
-	list, err := s.savedReports(v)
+func (s *Server) savedReport(id string) (saved, error) {
+	list, err := s.savedReports()
 	if err != nil {
 		return saved{}, err
 	}
@@ -104,15 +103,15 @@ type evalLine struct {
 	Kept                                      time.Time
 }
 
-func (s *Server) evalsPage(_ context.Context, v view, _ *http.Request) (string, any, error) {
-	lines, err := s.evalLines(v)
+func (s *Server) evalsPage(*http.Request) (string, any, error) {
+	lines, err := s.evalLines()
 	slices.Reverse(lines)
 	return "Evaluations", evalsData{lines}, err
 }
 
 // evalLines lists the kept reports, the oldest first.
-func (s *Server) evalLines(v view) ([]evalLine, error) {
-	list, err := s.savedReports(v)
+func (s *Server) evalLines() ([]evalLine, error) {
+	list, err := s.savedReports()
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +203,8 @@ type evalCheck struct {
 	Findings              []string
 }
 
-func (s *Server) evalPage(_ context.Context, v view, r *http.Request) (string, any, error) {
-	one, err := s.savedReport(v, r.PathValue("report"))
+func (s *Server) evalPage(r *http.Request) (string, any, error) {
+	one, err := s.savedReport(r.PathValue("report"))
 	if err != nil {
 		return "", nil, err
 	}
@@ -217,7 +216,7 @@ func (s *Server) evalPage(_ context.Context, v view, r *http.Request) (string, a
 	if len(s.o.Opened) > 0 {
 		return "Report " + d.Name, d, nil
 	}
-	lines, err := s.evalLines(v)
+	lines, err := s.evalLines()
 	for _, line := range lines {
 		if line.ID == one.ID {
 			d.Base = line.Base

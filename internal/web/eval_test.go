@@ -162,7 +162,7 @@ func TestManyResultsArePaged(t *testing.T) {
 		t.Errorf("the last part of what failed:\n%.2000s", plainText(body))
 	}
 	// Nothing of it is held but the page.
-	one, err := s.s.savedReport(view{s.s.store}, id)
+	one, err := s.s.savedReport(id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -36,12 +35,12 @@ type itemRow struct {
 	Subject, A, B, Change string
 }
 
-func (s *Server) savedDiffPage(_ context.Context, v view, r *http.Request) (string, any, error) {
-	now, err := s.savedReport(v, r.PathValue("report"))
+func (s *Server) savedDiffPage(r *http.Request) (string, any, error) {
+	now, err := s.savedReport(r.PathValue("report"))
 	if err != nil {
 		return "", nil, err
 	}
-	base, err := s.savedReport(v, r.PathValue("base"))
+	base, err := s.savedReport(r.PathValue("base"))
 	if err != nil {
 		return "", nil, err
 	}
@@ -146,7 +145,7 @@ func FileOfReport(o Options) ([]byte, error) {
 	if s.pages, err = parsePages(); err != nil {
 		return nil, err
 	}
-	list, err := s.savedReports(view{})
+	list, err := s.savedReports()
 	if err != nil {
 		return nil, err
 	}

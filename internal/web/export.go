@@ -21,13 +21,13 @@ func File(ctx context.Context, o Options, name string) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = s.store.with(ctx, func(v view) error {
-		s.mask.follow(v.seal())
+	live := s.liveNow(ctx)
+	err = s.with(ctx, func(v view) error {
 		at, ok := v.campaign(name)
 		if !ok {
 			return missing("campaign")
 		}
-		d := fileData{campaignData: s.campaignOf(ctx, v, at)}
+		d := fileData{campaignData: s.campaignOf(live, v, at)}
 		for _, p := range v.state(at).Progress {
 			c := s.candidateOf(v, at, p)
 			c.Alone = true

@@ -25,17 +25,28 @@ type shape struct {
 	Class        string
 	X, Y, X2, Y2 float64
 	Text, Anchor string
-	Href, Tip    string
+	Tip          string
 	Radius       float64
 }
 
 const (
 	figureWidth = 720
-	labelWidth  = 150
+	labelWidth  = 190
+	labelChars  = 30 // of a label, as many as fit
 	rowHeight   = 22
 	plotBottom  = 34
 	plotTop     = 14
+	plotRight   = 28 // half of the last number is beyond the axis
 )
+
+// cut shortens a label; the whole of it shows where one points at it.
+func cut(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
 
 // axis maps numbers to places of a picture.
 type axis struct{ low, high, from, to float64 }
@@ -60,9 +71,9 @@ func (a axis) ticks() []plot.Tick {
 
 // interval is one row of a forest plot.
 type interval struct {
-	Name, Href, Class, State string
-	Value, Low, High         float64
-	Known                    bool
+	Name, Class, State string
+	Value, Low, High   float64
+	Known              bool
 }
 
 // forest draws one row an interval, with a line at zero. What was not evaluated is
@@ -70,7 +81,7 @@ type interval struct {
 func forest(id, title, about string, rows []interval) figure {
 	f := figure{ID: id, Title: title, About: about, Width: figureWidth, Head: []string{"candidate", "verdict", "difference", "95 % interval"}}
 	f.Height = plotTop + len(rows)*rowHeight + plotBottom
-	x := axis{low: -.1, high: .1, from: labelWidth, to: figureWidth - 16}
+	x := axis{low: -.1, high: .1, from: labelWidth, to: figureWidth - plotRight}
 	for _, r := range rows {
 		if r.Known {
 			x.low, x.high = math.Min(x.low, r.Low), math.Max(x.high, r.High)
@@ -85,7 +96,7 @@ func forest(id, title, about string, rows []interval) figure {
 	f.Shapes = append(f.Shapes, shape{Kind: "line", Class: "zero", X: x.at(0), Y: plotTop - 6, X2: x.at(0), Y2: bottom})
 	for i, r := range rows {
 		y := float64(plotTop + i*rowHeight + rowHeight/2)
-		f.Shapes = append(f.Shapes, shape{Kind: "text", Class: "label", X: 4, Y: y + 4, Text: r.Name + " " + r.State, Href: r.Href})
+		f.Shapes = append(f.Shapes, shape{Kind: "text", Class: "label", X: 4, Y: y + 4, Text: cut(r.Name+" "+r.State, labelChars), Tip: r.Name + " " + r.State})
 		if !r.Known {
 			f.Shapes = append(f.Shapes, shape{Kind: "text", Class: "absent", X: x.at(0) + 6, Y: y + 4, Text: "not evaluated"})
 			f.Rows = append(f.Rows, []string{r.Name, r.State, "not evaluated", ""})
@@ -131,8 +142,8 @@ func yAxis(y axis, x float64, format string) []shape {
 
 // xy is a point of a series with what it is.
 type xy struct {
-	X, Y              float64
-	Name, Class, Href string
+	X, Y        float64
+	Name, Class string
 }
 
 // series draws points in order, joined by a line, with bounds across it.
@@ -142,7 +153,7 @@ func series(f figure, points []xy, xFormat, yFormat string, bounds map[string]fl
 		f.Empty = "Nothing measured yet."
 		return f
 	}
-	x := axis{low: points[0].X, high: points[0].X, from: 64, to: figureWidth - 16}
+	x := axis{low: points[0].X, high: points[0].X, from: 64, to: figureWidth - plotRight}
 	y := axis{low: points[0].Y, high: points[0].Y, from: float64(f.Height - plotBottom), to: plotTop}
 	for _, p := range points {
 		x.low, x.high = math.Min(x.low, p.X), math.Max(x.high, p.X)
@@ -169,7 +180,7 @@ func series(f figure, points []xy, xFormat, yFormat string, bounds map[string]fl
 		}
 	}
 	for _, p := range points {
-		f.Shapes = append(f.Shapes, shape{Kind: markOf(p.Class), Class: p.Class, X: x.at(p.X), Y: y.at(p.Y), Radius: 3.5, Tip: p.Name, Href: p.Href})
+		f.Shapes = append(f.Shapes, shape{Kind: markOf(p.Class), Class: p.Class, X: x.at(p.X), Y: y.at(p.Y), Radius: 3.5, Tip: p.Name})
 	}
 	return f
 }
@@ -197,7 +208,7 @@ func bars(f figure, list []bar) figure {
 	for i, b := range list {
 		y := float64(plotTop + i*rowHeight)
 		f.Shapes = append(f.Shapes,
-			shape{Kind: "text", Class: "label", X: 4, Y: y + 14, Text: b.Name},
+			shape{Kind: "text", Class: "label", X: 4, Y: y + 14, Text: cut(b.Name, labelChars), Tip: b.Name},
 			shape{Kind: "bar", Class: "amount", X: x.from, Y: y + 3, X2: math.Max(x.at(b.Value)-x.from, 1), Y2: rowHeight - 8},
 			shape{Kind: "text", Class: "tick", X: x.at(b.Value) + 6, Y: y + 14, Text: b.Text})
 		f.Rows = append(f.Rows, []string{b.Name, b.Text})

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"loopd/internal/atomicfile"
 )
@@ -66,10 +67,14 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
+		// Not no-referrer: a browser then names no origin with a form either.
+		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		if r.Body != http.NoBody { // also where it is refused unread: what is left of it is waited for
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime)) // a test's writer has none
+		}
 		switch {
 		case !s.ours(r.Host):
 			// A name that was made to point here is another site's.
@@ -81,8 +86,12 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		case !s.knows(r):
 			http.Error(w, "open the link that loopd printed: it carries the token", http.StatusForbidden)
-		case r.Method == http.MethodPost && !s.sent(r):
-			http.Error(w, "this did not come from a page of loopd", http.StatusForbidden)
+		case r.Method == http.MethodPost:
+			if p := s.refused(w, r); p != nil {
+				s.answer(w, r, nil, p)
+				return
+			}
+			next.ServeHTTP(w, r)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -104,7 +113,7 @@ func (s *Server) ours(host string) bool {
 	if err != nil || port != s.port {
 		return false
 	}
-	return name == "127.0.0.1" || name == "localhost" || name == "::1"
+	return name == "127.0.0.1" || strings.EqualFold(name, "localhost") || name == "::1"
 }
 
 // cookie is the name of the cookie of this server. It holds the port: browsers send
@@ -112,23 +121,35 @@ func (s *Server) ours(host string) bool {
 // out.
 func (s *Server) cookie() string { return cookieName + s.port }
 
-// knows says whether a request shows the token.
+// knows says whether a request shows the token. A server on another port may have
+// set a cookie of this name before ours.
 func (s *Server) knows(r *http.Request) bool {
-	c, err := r.Cookie(s.cookie())
-	return err == nil && same(c.Value, derived(s.o.Token, "cookie"))
+	return slices.ContainsFunc(r.CookiesNamed(s.cookie()), func(c *http.Cookie) bool {
+		return same(c.Value, derived(s.o.Token, "cookie"))
+	})
 }
 
-// sent says whether a change comes from a form of ours: by its token, and by the
-// origin where the browser names one.
-func (s *Server) sent(r *http.Request) bool {
-	if from := r.Header.Get("Origin"); from != "" && from != "http://"+r.Host {
-		return false
+// refused says why a change does not come from a form of ours, nil where it does:
+// by its token, and by the origin where the browser names one. What is too large or
+// too slow is read no further.
+func (s *Server) refused(w http.ResponseWriter, r *http.Request) *problem {
+	foreign := &problem{http.StatusForbidden, "This did not come from a page of loopd. Open the page again and send it from there."}
+	if from := r.Header.Get("Origin"); from != "" && !strings.EqualFold(from, "http://"+r.Host) {
+		return foreign
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return false
+		return foreign
 	}
-	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
-	return r.ParseForm() == nil && same(r.PostForm.Get(formToken), derived(s.o.Token, "form"))
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	err := r.ParseForm()
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("A form may send %s at most.", bytesText(maxForm))}
+	}
+	if err != nil || !same(r.PostForm.Get(formToken), derived(s.o.Token, "form")) {
+		return foreign
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it is whole; what is done may take longer
+	return nil
 }
 
 // maxForm bounds what a form may send: a candidate's patch is the largest.

@@ -79,11 +79,25 @@ func TestOddRequestsAreRefused(t *testing.T) {
 		{"from another site, as the browser says", http.MethodPost, "/do/pause", s.form(), func(r *http.Request) {
 			r.Header.Set("Sec-Fetch-Site", "cross-site")
 		}, http.StatusForbidden},
-		{"too large a form", http.MethodPost, "/queue", s.form("patch", strings.Repeat("x", maxForm)), nil, http.StatusForbidden},
+		{"from another port, as the browser says", http.MethodPost, "/do/pause", s.form(), func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "same-site")
+		}, http.StatusForbidden},
+		{"a form of many parts", http.MethodPost, "/do/pause", s.form(), func(r *http.Request) {
+			r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		}, http.StatusForbidden},
+		{"too large a form", http.MethodPost, "/queue", s.form("patch", strings.Repeat("x", maxForm)), nil, http.StatusRequestEntityTooLarge},
 		{"a word nobody knows", http.MethodPost, "/do/explode", s.form(), nil, http.StatusNotFound},
 		{"a wrong token in the link", http.MethodGet, "/login?token=0", "", nil, http.StatusForbidden},
 		{"no token in the link", http.MethodGet, "/login", "", nil, http.StatusForbidden},
 		{"localhost is this machine", http.MethodGet, "/settings", "", func(r *http.Request) { r.Host = "localhost:" + s.s.port }, http.StatusOK},
+		{"whatever its case", http.MethodGet, "/settings", "", func(r *http.Request) { r.Host = "LocalHost:" + s.s.port }, http.StatusOK},
+		{"a dot at the end is another name", http.MethodGet, "/settings", "", func(r *http.Request) { r.Host = "localhost.:" + s.s.port }, http.StatusMisdirectedRequest},
+		{"an address without its port", http.MethodGet, "/settings", "", func(r *http.Request) { r.Host = "[::1]" }, http.StatusMisdirectedRequest},
+		{"an address written otherwise", http.MethodGet, "/settings", "", func(r *http.Request) { r.Host = "[::ffff:127.0.0.1]:" + s.s.port }, http.StatusMisdirectedRequest},
+		{"a port written otherwise", http.MethodGet, "/settings", "", func(r *http.Request) { r.Host = "127.0.0.1:0" + s.s.port }, http.StatusMisdirectedRequest},
+		{"a cookie of another server before ours", http.MethodGet, "/settings", "", func(r *http.Request) {
+			r.Header.Set("Cookie", s.s.cookie()+"=x; "+r.Header.Get("Cookie"))
+		}, http.StatusOK},
 		{"so is its other address", http.MethodGet, "/settings", "", func(r *http.Request) { r.Host = "[::1]:" + s.s.port }, http.StatusOK},
 		{"health needs no token", http.MethodGet, "/healthz", "", func(r *http.Request) { r.Header.Del("Cookie") }, http.StatusOK},
 	}
@@ -122,7 +136,7 @@ func TestLoginAndHeaders(t *testing.T) {
 	want := map[string]string{
 		"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		"X-Content-Type-Options":       "nosniff",
-		"Referrer-Policy":              "no-referrer",
+		"Referrer-Policy":              "same-origin",
 		"Cross-Origin-Opener-Policy":   "same-origin",
 		"Cross-Origin-Resource-Policy": "same-origin",
 		"Cache-Control":                "no-store",

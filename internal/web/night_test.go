@@ -49,6 +49,10 @@ type plan struct {
 	pool int
 	// unpriced sessions report no cost.
 	unpriced bool
+	// suffix stands behind the ids of candidates and scenarios.
+	suffix string
+	// branch is a candidate's branch; nil for a plain one.
+	branch func(i int) string
 }
 
 // the moment a fabricated campaign begins, and the one its pages are looked at.
@@ -80,6 +84,12 @@ func fabricate(tb testing.TB, dir string, p plan) *night {
 	if p.class == nil {
 		p.class = usualClass
 	}
+	if p.branch == nil {
+		p.branch = candidateID
+	}
+	for i := range suite.Scenarios {
+		suite.Scenarios[i].ID += p.suffix
+	}
 	n := &night{plan: p, suite: suite, rates: map[string]float64{wordingOf(0): 0}, clock: nightBegan, state: loop.NewState()}
 	n.run(tb)
 	n.write(tb, dir)
@@ -107,7 +117,7 @@ func (n *night) run(tb testing.TB) {
 	n.must(tb, n.apply(start))
 	for i := 1; i <= n.plan.candidates; i++ {
 		source := []candidates.Source{candidates.Person, candidates.Proposer, candidates.Operator}[i%3]
-		c := candidates.Candidate{ID: candidateID(i), Source: source, Rationale: n.plan.words(i), Author: n.plan.words(i + 1)}
+		c := candidates.Candidate{ID: candidateID(i) + n.plan.suffix, Source: source, Rationale: n.plan.words(i), Author: n.plan.words(i + 1)}
 		n.rates[wordingOf(i)] = []float64{0, .02, -.1, .05, 0, .3, -.02}[i%7]
 		n.must(tb, n.apply(loop.Queued{Candidate: c}))
 	}
@@ -162,7 +172,7 @@ func (n *night) Prepare(_ context.Context, champion string, c candidates.Candida
 			Findings: []candidates.Finding{{Class: candidates.OffSurface, Path: "bin/adr-find", Detail: n.plan.words(i)}},
 		}, nil
 	}
-	return loop.Committed{Candidate: c.ID, Commit: wordingOf(i), Ref: "refs/heads/loopd/0a1b2c3-1/" + c.ID, Parent: champion}, nil
+	return loop.Committed{Candidate: c.ID, Commit: wordingOf(i), Ref: "refs/heads/loopd/0a1b2c3-1/" + n.plan.branch(i), Parent: champion}, nil
 }
 
 // Twin commits the start's bytes under a second label.
@@ -258,7 +268,9 @@ func (n *night) write(tb testing.TB, dir string) {
 		c, _ := report.BuildCandidate(n.state, p.Candidate.ID, before, after)
 		data, err := json.Marshal(c)
 		n.must(tb, err)
-		n.must(tb, os.WriteFile(filepath.Join(reports, p.Candidate.ID+".json"), data, 0o600))
+		if len(p.Candidate.ID) < 200 { // longer is no file's name
+			n.must(tb, os.WriteFile(filepath.Join(reports, p.Candidate.ID+".json"), data, 0o600))
+		}
 	}
 }
 
@@ -267,13 +279,17 @@ func (n *night) writeTrial(tb testing.TB, dir string, t harness.Trial) {
 	tb.Helper()
 	n.must(tb, os.MkdirAll(dir, 0o700))
 	words := n.plan.words(len(t.ID) + int(t.ID[0]))
+	file := "docs/adr/0003.md"
+	if t.Result.Outcome != harness.Pass {
+		file = "docs/0003.md"
+	}
 	lines := []any{
 		hookLine("[os-adr] Decisions are kept here. " + words),
 		map[string]any{"type": "system", "subtype": "init", "cwd": "/tmp/abcdefgh/project", "session_id": t.ID, "tools": []string{"Bash", "Skill"}, "model": t.Model},
 		assistant("thinking", "thinking", "Perhaps it is written down. "+words),
 		assistant("tool_use", "id", "toolu_01", "name", "Skill", "input", map[string]string{"skill": "os-adr:find", "args": words}),
 		result("toolu_01", "Launching skill: os-adr:find. "+words, false),
-		assistant("tool_use", "id", "toolu_02", "name", "Bash", "input", map[string]string{"command": "cat docs/adr/0003.md # " + words}),
+		assistant("tool_use", "id", "toolu_02", "name", "Bash", "input", map[string]string{"command": "cat " + file + " # " + words}),
 		result("toolu_02", "no such file: "+words, t.Result.Outcome != harness.Pass),
 		assistant("text", "text", "ADR 0003 governs retries. "+words),
 		map[string]any{"type": "result", "subtype": "success", "is_error": false, "num_turns": 4, "result": "ADR 0003 governs retries. " + words, "session_id": t.ID, "total_cost_usd": .02},

@@ -16,7 +16,9 @@ func parsePages() (*template.Template, error) {
 	return template.New("pages").Funcs(template.FuncMap{
 		"rate": rateText, "e": eText, "usd": usdText, "when": whenText, "short": shortText, "verdict": verdictOf, "span": spanText,
 		"path": candidatePath, "trialPath": func(id string) string { return "/trial/" + id },
-		"css": styleSheet, "state": stateWord, "until": untilText, "add": func(a, b int) int { return a + b }, "bytes": bytesText, "price": priceText,
+		"css": styleSheet, "state": stateWord, "until": untilText, "odd": func(i int) bool { return i%2 == 1 },
+		"typed":  func(text string) []string { return strings.Split(text, "`") }, // every other part is to be typed
+		"branch": func(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }, "add": func(a, b int) int { return a + b }, "bytes": bytesText, "price": priceText,
 	}).ParseFS(files, "pages/*.html")
 }
 
@@ -47,7 +49,7 @@ func eText(v *float64) string {
 // usdText is a list price. What reported none did not cost nothing.
 func usdText(c report.Cost) string {
 	if c.USD == 0 && c.Unreported > 0 {
-		return "not reported"
+		return "cost not reported"
 	}
 	text := fmt.Sprintf("%.2f USD", c.USD)
 	if c.PaidWith == loop.Subscription {

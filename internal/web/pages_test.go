@@ -177,25 +177,28 @@ func TestTasksAreMasked(t *testing.T) {
 	}
 }
 
-func TestOddCampaigns(t *testing.T) {
-	t.Parallel()
+// oddCampaign is a state directory that is not as usual, and what is said of it.
+type oddCampaign struct {
+	name string
+	plan *plan // nil for no ledger
+	then func(t *testing.T, dir string, n *night)
+	path string
+	want []string
+	not  []string
+}
+
+func oddCampaigns() []oddCampaign {
 	long, odd := strings.Repeat("x", 300), "שלום עולם \u202e 👩\u200d🔬 \u200fمرحبا"
-	tests := []struct {
-		name string
-		plan *plan // nil for no ledger
-		then func(t *testing.T, dir string, n *night)
-		path string
-		want []string
-		not  []string
-	}{
+	return []oddCampaign{
 		{name: "no ledger", path: "/", want: []string{"No campaign yet", "Not running"}},
 		{name: "started and nothing more", plan: &plan{budget: 200, stop: 1}, path: "/", want: []string{"0 of 200 sessions", "No candidate yet", "Nothing measured yet", "not run"}},
 		{name: "halted before the first trial", plan: &plan{budget: 200, stop: 1}, path: "/", then: func(t *testing.T, dir string, n *night) {
 			n.plan.stop = 0
 			n.must(t, n.apply(loop.Halted{Reason: "auth: the API refused the key", Class: harness.Auth}))
+			n.events = n.events[1:]
 			n.write(t, dir)
-		}, want: []string{"alted", "the API refused the key", "0 of 200 sessions"}},
-		{name: "all invalid", plan: &plan{candidates: 2, budget: 200, class: func(harness.Spec) harness.Class { return harness.NoResult }}, path: "/", want: []string{"no_result", "not run"}, not: []string{"0/0", "NaN"}},
+		}, want: []string{"alted", "the API refused the key", "0 of 200 sessions", "no gate has been run", "no session was invalid"}, not: []string{"2nd"}},
+		{name: "all invalid", plan: &plan{candidates: 2, budget: 200, class: func(harness.Spec) harness.Class { return harness.NoResult }}, path: "/", want: []string{"no_result", "not run", "Kept nothing", "no evidence: 252 no_result; scenarios not run: R4; warnings: 1"}, not: []string{"0/0", "NaN"}},
 		{name: "no transcript", plan: &plan{candidates: 1, budget: 200, rich: 1}, path: "trial", then: func(t *testing.T, dir string, n *night) {
 			if err := os.Remove(filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile)); err != nil {
 				t.Fatal(err)
@@ -205,27 +208,38 @@ func TestOddCampaigns(t *testing.T) {
 		{name: "a transcript that was cut", plan: &plan{candidates: 1, budget: 200, rich: 1}, path: "trial", then: func(t *testing.T, dir string, n *night) {
 			write(t, filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile), `{"type":"system"}`+"\n"+`{"type":"assis`)
 		}, want: []string{"It is not whole: line 2"}},
-		{name: "no price reported", plan: &plan{candidates: 2, budget: 300, unpriced: true}, path: "/", want: []string{"not reported"}, not: []string{"0.00 USD"}},
+		{name: "no price reported", plan: &plan{candidates: 2, budget: 300, unpriced: true}, path: "/", want: []string{"sessions; cost not reported; profile"}, not: []string{"0.00 USD"}},
 		{name: "a session without a price", plan: &plan{candidates: 1, budget: 200, unpriced: true}, path: "trial", want: []string{"List price not reported"}, not: []string{"0.00"}},
 		{name: "a loopd that stopped", plan: &plan{candidates: 1, budget: 200}, path: "/", want: []string{"Not running since 2026-01-0"}},
 		{name: "words from right to left, and pictures", plan: &plan{candidates: 2, budget: 300, words: func(int) string { return odd }}, path: "/", want: []string{odd}},
 		{name: "very long words", plan: &plan{candidates: 2, budget: 300, words: func(int) string { return long }}, path: "/", want: []string{long}},
 	}
-	for _, tt := range tests {
+}
+
+// open lays it out and serves it; path is that of its page.
+func (o oddCampaign) open(t *testing.T) (s site, path string) {
+	t.Helper()
+	dir := privateDir(t)
+	path = o.path
+	if o.plan != nil {
+		n := fabricate(t, dir, *o.plan)
+		if o.then != nil {
+			o.then(t, dir, n)
+		}
+		if path == "trial" {
+			path = "/trial/" + n.state.Trials[0].ID
+		}
+	}
+	return openSite(t, optionsFor(t, dir)), path
+}
+
+func TestOddCampaigns(t *testing.T) {
+	t.Parallel()
+	for _, tt := range oddCampaigns() {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := privateDir(t)
-			path := tt.path
-			if tt.plan != nil {
-				n := fabricate(t, dir, *tt.plan)
-				if tt.then != nil {
-					tt.then(t, dir, n)
-				}
-				if path == "trial" {
-					path = "/trial/" + n.state.Trials[0].ID
-				}
-			}
-			text := plainText(openSite(t, optionsFor(t, dir)).want(path))
+			s, path := tt.open(t)
+			text := plainText(s.want(path))
 			for _, want := range tt.want {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in:\n%s", want, text)

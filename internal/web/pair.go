@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"regexp"
 	"slices"
@@ -19,18 +18,25 @@ type pairData struct {
 type pairRow struct {
 	N    int
 	A, B *turn
-	Same bool
 }
 
-func (s *Server) pairPage(_ context.Context, v view, r *http.Request) (string, any, error) {
+// same says whether both did the same.
+func (p pairRow) same() bool {
+	if p.A == nil || p.B == nil || p.A.Kind != p.B.Kind || p.A.Name != p.B.Name {
+		return false
+	}
+	return p.A.Kind == "text" || withoutPlace(p.A.Text) == withoutPlace(p.B.Text)
+}
+
+func (s *Server) pairPage(r *http.Request) (string, any, error) {
 	var d pairData
 	var calls [2][]turn
 	for i, id := range []string{r.PathValue("a"), r.PathValue("b")} {
-		st, t, ok := v.trial(id)
-		if !ok {
-			return "", nil, missing("trial " + id)
+		t, err := s.session(r.Context(), id)
+		if err != nil {
+			return "", nil, err
 		}
-		side := s.trialOf(v, st, t, 1, 0)
+		side := s.trialOf(t, 1, 0)
 		d.Sides[i], d.Cell = side, t.Spec.Slot.Cell.String()
 		calls[i] = slices.DeleteFunc(slices.Clone(side.Turns), func(t turn) bool { return t.Kind != "tool" && t.Kind != "text" })
 	}
@@ -45,8 +51,7 @@ func (s *Server) pairPage(_ context.Context, v view, r *http.Request) (string, a
 		if i < len(calls[1]) {
 			row.B = &calls[1][i]
 		}
-		row.Same = row.A != nil && row.B != nil && row.A.Kind == row.B.Kind && row.A.Name == row.B.Name && (row.A.Kind == "text" || withoutPlace(row.A.Text) == withoutPlace(row.B.Text))
-		if !row.Same && d.Differ == 0 {
+		if !row.same() && d.Differ == 0 {
 			d.Differ = i + 1
 		}
 		d.Rows = append(d.Rows, row)

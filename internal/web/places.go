@@ -26,10 +26,14 @@ type frozenData struct {
 	Began string
 }
 
-func (s *Server) frozenPage(ctx context.Context, v view, _ *http.Request) (string, any, error) {
+func (s *Server) frozenPage(r *http.Request) (string, any, error) {
 	d := frozenData{Dir: s.o.SealedDir, Looked: s.o.Now()}
-	if at, ok := v.campaign(""); ok {
-		d.Began = string(v.state(at).Started.Seal)
+	err := s.with(r.Context(), func(v view) error {
+		d.Began = v.seal()
+		return nil
+	})
+	if err != nil {
+		return "", nil, err
 	}
 	manifest, err := frozen.ReadManifest(d.Dir)
 	switch {
@@ -42,7 +46,7 @@ func (s *Server) frozenPage(ctx context.Context, v view, _ *http.Request) (strin
 	}
 	d.Digest, d.Files = string(manifest.Digest()), manifest.Entries()
 	began := time.Now()
-	drift, err := frozen.Verify(ctx, d.Dir, manifest)
+	drift, err := frozen.Verify(r.Context(), d.Dir, manifest)
 	if err != nil {
 		d.Problem = err.Error()
 	}
@@ -66,28 +70,25 @@ type waiting struct {
 	Findings                         []string
 }
 
-func (s *Server) queuePage(ctx context.Context, v view, r *http.Request) (string, any, error) {
-	d, err := s.queueOf(ctx, v)
-	d.Said = r.URL.Query().Get("said")
-	return "Queue", d, err
-}
-
-func (s *Server) queueOf(ctx context.Context, v view) (queueData, error) {
-	d := queueData{CanAdd: s.o.Add != nil}
-	spooled, err := v.home().Spooled()
+func (s *Server) queuePage(r *http.Request) (string, any, error) {
+	d := queueData{CanAdd: s.o.Add != nil, Said: r.URL.Query().Get("said")}
+	if err := s.with(r.Context(), func(view) error { return nil }); err != nil {
+		return "", nil, err
+	}
+	spooled, err := s.store.home().Spooled()
 	if err != nil {
-		return d, err
+		return "", nil, err
 	}
 	for _, f := range spooled {
 		w := waiting{Name: f.Name, Source: string(f.Candidate.Source), Rationale: s.mask.text(f.Candidate.Rationale)}
 		if f.Err != nil {
 			w.Problem = f.Err.Error()
 		} else {
-			w.Findings = s.lint(ctx, f)
+			w.Findings = s.lint(r.Context(), f)
 		}
 		d.Waiting = append(d.Waiting, w)
 	}
-	return d, nil
+	return "Queue", d, nil
 }
 
 // lint names what the lint finds, by class. Of an echo no more is said.
@@ -116,7 +117,7 @@ type settingsData struct {
 	Problem  string
 }
 
-func (s *Server) settingsPage(context.Context, view, *http.Request) (string, any, error) {
+func (s *Server) settingsPage(*http.Request) (string, any, error) {
 	var d settingsData
 	if s.o.Settings == nil {
 		d.Problem = "No settings: this state directory was opened without its plugin."

@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"time"
 
 	"loopd/internal/trial"
 )
@@ -26,28 +28,24 @@ const maxWhole = 32 << 20
 // rawFile sends one file of a trial, masked.
 func (s *Server) rawFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
-	var f *os.File
-	err := s.store.with(r.Context(), func(v view) error {
-		s.mask.follow(v.seal())
-		_, t, ok := v.trial(r.PathValue("trial"))
-		if !ok || !slices.Contains(rawFiles, name) {
-			return missing("such file")
-		}
-		dir, err := trialDir(v, t.ID)
-		if err != nil {
-			return &problem{http.StatusNotFound, err.Error()}
-		}
-		defer dir.Close()
-		if f, err = dir.Open(name); err != nil {
-			return missing("such file")
-		}
-		return nil
-	})
+	t, err := s.session(r.Context(), r.PathValue("trial"))
+	if err != nil || !slices.Contains(rawFiles, name) {
+		s.answer(w, r, nil, cmp.Or(err, missing("such file")))
+		return
+	}
+	dir, err := s.trialDir(t.ID)
 	if err != nil {
-		s.answer(w, r, nil, err)
+		s.answer(w, r, nil, &problem{http.StatusNotFound, err.Error()})
+		return
+	}
+	defer dir.Close()
+	f, err := dir.Open(name)
+	if err != nil {
+		s.answer(w, r, nil, missing("such file"))
 		return
 	}
 	defer f.Close()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fileTime)) // without, the file ends early
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	switch {
 	case s.o.Reveal:
@@ -128,10 +126,7 @@ func (s *Server) flat(at string, v any, rows []launchRow) []launchRow {
 		return rows
 	}
 	text := fmt.Sprint(v)
-	if runes := []rune(text); len(runes) > launchShown {
-		text = string(runes[:launchShown]) + "…"
-	}
-	return append(rows, launchRow{s.mask.text(at), s.mask.text(text)})
+	return append(rows, launchRow{s.mask.text(at), cut(s.mask.text(text), launchShown)})
 }
 
 func joined(at, key string) string {

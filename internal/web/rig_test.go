@@ -40,7 +40,10 @@ func optionsFor(tb testing.TB, dir string) Options {
 		Dir: dir, Token: token, Now: func() time.Time { return nightLooked },
 		Suite: func() (harness.Suite, error) { return campaign.ReadBundled(campaign.BundledSuite) },
 		Settings: func() ([]Setting, error) {
-			return []Setting{{"profile", "fast", "default"}, {"budget", "1500", "loopd.yaml"}}, nil
+			return []Setting{
+				{"plugin", "./os-adr", "loopd.yaml"}, {"suite", "bundled", "default"}, {"profile", "fast", "default"}, {"sessions", "1500", "loopd.yaml"}, {"parallel", "2", "default"},
+				{"tiers", "[haiku sonnet]", "loopd.yaml"}, {"proposer", "builtin", "default"}, {"serve.start", "30 22 * * *", "loopd.yaml"}, {"serve.until", "06:30", "loopd.yaml"},
+			}, nil
 		},
 		Lint: func(context.Context, candidates.Candidate) ([]candidates.Finding, error) { return nil, nil },
 	}

@@ -39,6 +39,11 @@ type Options struct {
 	// Add puts a patch into the spool, and Drop takes a candidate out of it again.
 	Add  func(ctx context.Context, patch, rationale string) (string, error)
 	Drop func(name string) error
+	// Adopt says what taking over the wording of a campaign comes to, and writes
+	// the branch where one is named.
+	Adopt func(ctx context.Context, campaign, branch string, unconfirmed bool) (Adoption, error)
+	// Veto records why what the last campaign kept is not wanted.
+	Veto func(ctx context.Context, reason string) error
 	// Settings are those in force.
 	Settings func() ([]Setting, error)
 	// Opened is one report of an evaluator, or two reports to compare. Nothing
@@ -60,6 +65,7 @@ type Server struct {
 	wait  sync.WaitGroup
 	stop  context.CancelFunc
 	mask  masker
+	open  streams
 }
 
 //go:embed static pages
@@ -86,15 +92,32 @@ func Serve(port int, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve pages: %w", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{o: o, store: NewStore(o.Dir), port: strconv.Itoa(l.Addr().(*net.TCPAddr).Port), stop: stop}
+	return serveOn(l, strconv.Itoa(l.Addr().(*net.TCPAddr).Port), o)
+}
+
+// How long a browser may take: for the head of a request, for the body of a form,
+// to take a page or what is new on it, to take a file, and until its next request.
+// A server of this machine's own browser need not wait long for anybody.
+const (
+	headTime = 5 * time.Second
+	formTime = 10 * time.Second
+	pageTime = time.Minute
+	fileTime = 10 * time.Minute
+	idleTime = 2 * time.Minute
+)
+
+// serveOn serves what comes in by a listener under the port's name.
+func serveOn(l net.Listener, port string, o Options) (*Server, error) {
+	s := &Server{o: o, store: NewStore(o.Dir), port: port}
 	s.mask.suite, s.mask.reveal = o.Suite, o.Reveal || len(o.Opened) > 0
+	var err error
 	if s.pages, err = parsePages(); err != nil {
-		stop()
 		return nil, errors.Join(err, l.Close())
 	}
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10,
+		Handler: s.Handler(), ReadHeaderTimeout: headTime, WriteTimeout: pageTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	s.wait.Go(func() { _ = s.http.Serve(l) }) // it ends when the server is closed
@@ -136,27 +159,32 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /favicon.ico", icon)
 	mux.HandleFunc("GET /login", s.login)
 	mux.HandleFunc("GET /healthz", s.healthz)
-	mux.HandleFunc("GET /eval/{report}", s.page("eval", s.evalPage))
-	mux.HandleFunc("GET /eval/{report}/beside/{base}", s.page("evaldiff", s.savedDiffPage))
+	mux.HandleFunc("GET /eval/{report}", s.free("eval", s.evalPage))
+	mux.HandleFunc("GET /eval/{report}/beside/{base}", s.free("evaldiff", s.savedDiffPage))
 	if len(s.o.Opened) > 0 {
 		mux.HandleFunc("GET /{$}", s.openedPage)
 		return s.guarded(mux)
 	}
-	mux.HandleFunc("GET /eval", s.page("evals", s.evalsPage))
+	mux.HandleFunc("GET /eval", s.free("evals", s.evalsPage))
 	mux.HandleFunc("GET /metrics", s.metrics)
-	mux.HandleFunc("GET /{$}", s.page("campaign", s.campaignPage))
-	mux.HandleFunc("GET /campaign/{campaign}", s.page("campaign", s.campaignPage))
+	mux.HandleFunc("GET /{$}", s.campaignPage)
+	mux.HandleFunc("GET /campaign/{campaign}", s.campaignPage)
 	mux.HandleFunc("GET /campaign/{campaign}/candidate/{candidate}", s.page("candidate", s.candidatePage))
-	mux.HandleFunc("GET /trial/{trial}", s.page("trial", s.trialPage))
+	mux.HandleFunc("GET /trial/{trial}", s.free("trial", s.trialPage))
 	mux.HandleFunc("GET /trial/{trial}/raw/{file}", s.rawFile)
-	mux.HandleFunc("GET /pair/{a}/{b}", s.page("pair", s.pairPage))
-	mux.HandleFunc("GET /frozen", s.page("frozen", s.frozenPage))
-	mux.HandleFunc("GET /queue", s.page("queue", s.queuePage))
-	mux.HandleFunc("GET /settings", s.page("settings", s.settingsPage))
+	mux.HandleFunc("GET /pair/{a}/{b}", s.free("pair", s.pairPage))
+	mux.HandleFunc("GET /frozen", s.free("frozen", s.frozenPage))
+	mux.HandleFunc("GET /queue", s.free("queue", s.queuePage))
+	mux.HandleFunc("GET /settings", s.free("settings", s.settingsPage))
 	mux.HandleFunc("GET /now", s.nowPage)
 	mux.HandleFunc("GET /live", s.live)
-	mux.HandleFunc("GET /confirm/{word}", s.page("confirm", s.confirmPage))
+	mux.HandleFunc("GET /confirm/{word}", s.free("confirm", s.confirmPage))
+	mux.HandleFunc("GET /confirm/adopt", s.free("adopt", s.adoptPage))
+	mux.HandleFunc("GET /confirm/veto", s.free("veto", s.vetoPage))
 	mux.HandleFunc("POST /do/{word}", s.do)
+	mux.HandleFunc("POST /do/adopt", s.adopt)
+	mux.HandleFunc("POST /do/veto", s.veto)
+	mux.HandleFunc("POST /do/drop", s.drop)
 	mux.HandleFunc("POST /queue", s.add)
 	return s.guarded(mux)
 }
@@ -186,13 +214,25 @@ func (p *problem) Error() string { return p.text }
 
 func missing(what string) error { return &problem{http.StatusNotFound, "there is no " + what} }
 
-// page renders one page under the store's lock: what it shows is of one moment.
-func (s *Server) page(name string, build func(ctx context.Context, v view, r *http.Request) (title string, data any, err error)) http.HandlerFunc {
+// free renders a page that holds nothing of the store's: who else looks need not
+// wait for it.
+func (s *Server) free(name string, build func(r *http.Request) (title string, data any, err error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var out bytes.Buffer
-		err := s.store.with(r.Context(), func(v view) error {
-			s.mask.follow(v.seal())
-			title, data, err := build(r.Context(), v, r)
+		title, data, err := build(r)
+		if err == nil {
+			err = s.render(&out, name, title, data)
+		}
+		s.answer(w, r, out.Bytes(), err)
+	}
+}
+
+// page renders one page under the store's lock: what it shows is of one moment.
+func (s *Server) page(name string, build func(v view, r *http.Request) (title string, data any, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var out bytes.Buffer
+		err := s.with(r.Context(), func(v view) error {
+			title, data, err := build(v, r)
 			if err != nil {
 				return err
 			}
@@ -200,6 +240,14 @@ func (s *Server) page(name string, build func(ctx context.Context, v view, r *ht
 		})
 		s.answer(w, r, out.Bytes(), err)
 	}
+}
+
+// with hands on the store's view, and what masks is that of its seal.
+func (s *Server) with(ctx context.Context, f func(v view) error) error {
+	return s.store.with(ctx, func(v view) error {
+		s.mask.follow(v.seal())
+		return f(v)
+	})
 }
 
 func (s *Server) render(out *bytes.Buffer, name, title string, data any) error {

@@ -152,9 +152,6 @@ func (v view) built(at int) *built {
 	return b
 }
 
-// report is the report of a campaign.
-func (v view) report(at int) report.Campaign { return v.built(at).digest.Campaign }
-
 // trial finds a trial by its id.
 func (v view) trial(id string) (*loop.State, loop.Run, bool) {
 	f, ok := v.s.trials[id]
@@ -166,4 +163,4 @@ func (v view) trial(id string) (*loop.State, loop.Run, bool) {
 }
 
 // home is the state directory.
-func (v view) home() campaign.Home { return campaign.Home{Dir: v.s.dir} }
+func (s *Store) home() campaign.Home { return campaign.Home{Dir: s.dir} }

@@ -13,6 +13,27 @@ import (
 	"loopd/loop"
 )
 
+// session is a trial with what its campaign knows of it.
+type session struct {
+	loop.Run
+	campaign string
+	arm      string // the candidate whose wording it ran under, or start
+}
+
+// session finds a trial by its id. It is a copy: the store may go on.
+func (s *Server) session(ctx context.Context, id string) (session, error) {
+	var out session
+	err := s.with(ctx, func(v view) error {
+		st, t, ok := v.trial(id)
+		if !ok {
+			return missing("trial " + id)
+		}
+		out = session{t, st.Started.Campaign, st.CandidateOf(t.Spec.Slot.Wording)}
+		return nil
+	})
+	return out, err
+}
+
 // trialData is the page of one session.
 type trialData struct {
 	Trial    loop.Run
@@ -45,31 +66,31 @@ type place struct {
 	What, Href string
 }
 
-func (s *Server) trialPage(_ context.Context, v view, r *http.Request) (string, any, error) {
-	st, t, ok := v.trial(r.PathValue("trial"))
-	if !ok {
-		return "", nil, missing("trial " + r.PathValue("trial"))
+func (s *Server) trialPage(r *http.Request) (string, any, error) {
+	t, err := s.session(r.Context(), r.PathValue("trial"))
+	if err != nil {
+		return "", nil, err
 	}
 	page, _ := strconv.Atoi(r.URL.Query().Get("page")) // what is no number is the first
 	line, _ := strconv.Atoi(r.URL.Query().Get("line"))
-	return "Trial " + t.ID, s.trialOf(v, st, t, page, line), nil
+	return "Trial " + t.ID, s.trialOf(t, page, line), nil
 }
 
 // trialOf shows the page of a session, or the one that holds a line of its
 // transcript where line is not 0.
-func (s *Server) trialOf(v view, st *loop.State, t loop.Run, page, line int) trialData {
+func (s *Server) trialOf(t session, page, line int) trialData {
 	d := trialData{
-		Trial: t, Why: s.mask.text(t.Why), Campaign: st.Started.Campaign, Arm: st.CandidateOf(t.Spec.Slot.Wording), Outcome: rowOf(t, "").Outcome,
-		Page: 1, Pages: 1, Task: s.task(t.Spec.Slot.Cell.Scenario), Question: s.question(t),
+		Trial: t.Run, Why: s.mask.text(t.Why), Campaign: t.campaign, Arm: t.arm, Outcome: rowOf(t.Run, "").Outcome,
+		Page: 1, Pages: 1, Task: s.task(t.Spec.Slot.Cell.Scenario), Question: s.question(t.Run),
 	}
-	if turns, ok := s.openTrial(&d, v, t); ok {
+	if turns, ok := s.openTrial(&d, t.Run); ok {
 		starts := parts(turns)
 		d.Pages = len(starts)
 		d.Page = min(max(page, 1), d.Pages)
 		if line > 0 {
 			d.Page = partOf(turns, starts, line)
 		}
-		d.Checks = s.checksOf(t, func(line int) string { return placeOf(turns, starts, d.Page, line) })
+		d.Checks = s.checksOf(t.Run, func(line int) string { return placeOf(turns, starts, d.Page, line) })
 		end := len(turns)
 		if d.Page < d.Pages {
 			end = starts[d.Page]
@@ -80,14 +101,14 @@ func (s *Server) trialOf(v view, st *loop.State, t loop.Run, page, line int) tri
 		}
 		return d
 	}
-	d.Checks = s.checksOf(t, func(int) string { return "" })
+	d.Checks = s.checksOf(t.Run, func(int) string { return "" })
 	return d
 }
 
 // openTrial fills in what is kept of a session; false where its transcript cannot
 // be shown.
-func (s *Server) openTrial(d *trialData, v view, t loop.Run) ([]turn, bool) {
-	dir, err := trialDir(v, t.ID)
+func (s *Server) openTrial(d *trialData, t loop.Run) ([]turn, bool) {
+	dir, err := s.trialDir(t.ID)
 	if err != nil {
 		d.Lost = err.Error()
 		return nil, false
@@ -151,8 +172,8 @@ func (s *Server) task(id string) string {
 }
 
 // trialDir opens the folder of a trial by an id the ledger knows.
-func trialDir(v view, id string) (*os.Root, error) {
-	all, err := os.OpenRoot(v.home().Trials())
+func (s *Server) trialDir(id string) (*os.Root, error) {
+	all, err := os.OpenRoot(s.store.home().Trials())
 	if err != nil {
 		return nil, errors.New("nothing is kept of this session's folder")
 	}

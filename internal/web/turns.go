@@ -18,16 +18,16 @@ import (
 
 // turn is one thing that was said or done.
 type turn struct {
-	Line    int
-	Answer  int    // line of a tool call's result, 0 for none
-	Kind    string // text, thinking, tool, injected, result
-	Name    string // of a tool
-	Text    string
-	Output  string
-	Failed  bool
-	Cut     bool
-	Subsume bool   // of a subagent
-	Marks   []mark // what a check rests on here
+	Line   int
+	Answer int    // line of a tool call's result, 0 for none
+	Kind   string // text, thinking, tool, injected, result
+	Name   string // of a tool
+	Text   string
+	Output string
+	Failed bool
+	Cut    bool
+	Nested bool   // of a subagent
+	Marks  []mark // what a check rests on here
 }
 
 // mark says that a check rests on this line, or nearly did.
@@ -136,7 +136,7 @@ func turnsOf(t *transcript.Transcript, marks map[int][]mark) []turn {
 	var out []turn
 	taken := make(map[int]bool)
 	for _, b := range t.Blocks {
-		one := turn{Line: b.Line, Kind: string(b.Kind), Text: b.Text, Subsume: b.Parent != ""}
+		one := turn{Line: b.Line, Kind: string(b.Kind), Text: b.Text, Nested: b.Parent != ""}
 		switch b.Kind {
 		case transcript.ToolUse:
 			one.Kind, one.Name, one.Text = "tool", b.Name, inputText(b.Input)
