@@ -72,7 +72,7 @@ func proposals(t *testing.T) (leaking, clean []phrased) {
 }
 
 // linted lints a phrase put at the end of the note, the first description or the
-// first body.
+// first body, or as a line into the first head.
 func linted(t *testing.T, suite harness.Suite, tree harness.Tree, l *leaks, p phrased) []candidates.Class {
 	t.Helper()
 	const skill = "skills/find-decision/SKILL.md"
@@ -91,6 +91,9 @@ func linted(t *testing.T, suite harness.Suite, tree harness.Tree, l *leaks, p ph
 			t.Fatal(err)
 		}
 		text := string(next)
+		c.Edits = []candidates.Edit{{Path: skill, Whole: &text}}
+	case "head":
+		text := strings.Replace(string(tree[skill].Data), "\n", "\n"+p.Phrase+"\n", 1)
 		c.Edits = []candidates.Edit{{Path: skill, Whole: &text}}
 	default:
 		text := strings.TrimSpace(string(tree[skill].Data)) + " " + p.Phrase + "\n"
