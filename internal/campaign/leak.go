@@ -189,21 +189,21 @@ type title struct {
 
 var (
 	words = regexp.MustCompile(`[\pL\pN]+`)
-	// nameLike finds what could be a path, a constant or a method: no prose.
-	nameLike = regexp.MustCompile(`[\pL\pN_](?:[\pL\pN_./:#*-]*[\pL\pN_])?`)
+	// nameLike finds what could be a path, a constant, an option or a method: no prose.
+	nameLike = regexp.MustCompile(`(?:--)?[\pL\pN_](?:[\pL\pN_./:#*-]*[\pL\pN_])?`)
 )
 
 // anyWord is what a name has at least: "A/B" is none.
-var anyWord = regexp.MustCompile(`[\pL\pN]{3}`)
+var anyWord = regexp.MustCompile(`[\pL\pN]{3}|\d\.\d+\.\d`)
 
-// telling says whether a word is more than a word: a path, a name of code or a
-// number of three digits and more.
+// telling says whether a word is more than a word: a path, a name of code, an
+// option, a version or a number of three digits and more.
 func telling(name string) bool {
 	if !anyWord.MatchString(name) {
 		return false
 	}
 	letters, digits := strings.ContainsFunc(name, unicode.IsLetter), strings.ContainsFunc(name, unicode.IsDigit)
-	if digits && (letters || !strings.ContainsAny(name, ".:-/")) {
+	if digits && (letters || !strings.ContainsAny(name, ".:-/") || strings.Count(name, ".") > 1) || strings.HasPrefix(name, "--") {
 		return true
 	}
 	humps := strings.ContainsFunc(string([]rune(name)[1:]), unicode.IsUpper) && strings.ContainsFunc(name, unicode.IsLower)
