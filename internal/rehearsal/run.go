@@ -58,6 +58,8 @@ type Setup struct {
 	Fault      Fault        `json:"fault,omitempty"`
 	Sessions   int          `json:"sessions"` // budget
 	Profile    loop.Profile `json:"profile"`
+	// Kinds are the kinds of candidate to plant; the usual ones when there are none.
+	Kinds []Kind `json:"kinds,omitempty"`
 	// Suite is the bundled suite that is rehearsed; empty for the default one.
 	Suite string `json:"suite,omitempty"`
 	// Proposer fills the queue when it is empty; nobody where it is empty.
@@ -221,7 +223,7 @@ func (r *run) now() time.Time {
 
 func (r *run) campaignOver(ctx context.Context) error {
 	grid := campaign.GridOf(r.sealed.Suite, nil, r.wanted)
-	sown, err := ReadPlanting(r.sealed.Suite)
+	sown, err := ReadPlanting(r.sealed.Suite, r.Kinds...)
 	if err != nil {
 		return err
 	}
