@@ -89,6 +89,9 @@ type Options struct {
 	Ready func()
 
 	plugin string // its name
+	// meanwhile is told of every session when it is laid, starts and has ended.
+	// Only tests have one.
+	meanwhile func(harness.Spec, moment)
 }
 
 func home(dir string) campaign.Home { return campaign.Home{Dir: filepath.Join(dir, "state")} }
@@ -291,7 +294,7 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	}
 	r.rig = &rig{
 		seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
-		faults: r.plan.faults, night: r.night,
+		faults: r.plan.faults, night: r.night, meanwhile: r.meanwhile,
 	}
 	r.driftModel(r.campaign.Current())
 	o := trial.Options{
