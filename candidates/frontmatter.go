@@ -55,8 +55,18 @@ func frontMatterFindings(path string, base, content []byte) []Finding {
 		for _, key := range movedKeys(was, head) {
 			add("key %q may not change", key)
 		}
+		for _, key := range wordingKeys() {
+			if value, is := head[key]; is && !isText(value) && !reflect.DeepEqual(was[key], value) {
+				add("key %q is not text", key) // its escapes would stay unread
+			}
+		}
 	}
 	return findings
+}
+
+func isText(value any) bool {
+	_, ok := value.(string)
+	return ok
 }
 
 // headTexts are the wording keys of a SKILL.md as the model reads them, with YAML's escapes undone.

@@ -2,11 +2,11 @@ package candidates
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -90,7 +90,7 @@ func echoes(in LintInput, next map[string][]byte) []Finding {
 	if in.Echo == nil {
 		return nil
 	}
-	known := baseWording(in)
+	known := sync.OnceValue(func() []string { return baseWording(in) })
 	var findings []Finding
 	for _, path := range changed(in.Surface, in.Base, next) {
 		n := newSpans(in.Echo, string(next[path]), known)
@@ -107,25 +107,40 @@ func echoes(in LintInput, next map[string][]byte) []Finding {
 	return findings
 }
 
-// baseWording is the folded wording of the Surface. Other files of the tree are left out on purpose: a suite may be
-// kept inside the plugin's folder, and its text must not exempt itself.
+// baseWording is the folded wording of the Surface, by every reading. Other files of the tree are left out on purpose:
+// a suite may be kept inside the plugin's folder, and its text must not exempt itself.
 func baseWording(in LintInput) []string {
 	var texts []string
 	for _, path := range in.Surface.Paths {
 		texts = append(texts, foldCase(string(in.Base[path])))
+		for _, read := range readings() {
+			texts = append(texts, foldCase(read(string(in.Base[path]))))
+		}
 	}
 	return texts
 }
 
-func newSpans(echo func(string) []Span, text string, known []string) int {
-	spans := slices.Clone(echo(text))
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+// newSpans counts the stretches found in a text, by the reading that shows most of them.
+func newSpans(echo func(string) []Span, text string, known func() []string) int {
+	most := spansIn(echo, text, known)
+	for _, read := range readings() {
+		if other := read(text); other != text {
+			most = max(most, spansIn(echo, other, known))
+		}
+	}
+	return most
+}
+
+func spansIn(echo func(string) []Span, text string, known func() []string) int {
 	count := 0
-	for _, span := range spans {
+	exempt := map[string]bool{"": true}
+	for _, span := range echo(text) {
 		start, end := max(0, min(span.Start, len(text))), max(0, min(span.End, len(text)))
 		words := foldCase(text[start:max(start, end)])
-		exempt := slices.ContainsFunc(known, func(k string) bool { return containsWords(k, words) })
-		if words != "" && !exempt {
+		if _, asked := exempt[words]; !asked {
+			exempt[words] = slices.ContainsFunc(known(), func(k string) bool { return containsWords(k, words) })
+		}
+		if !exempt[words] {
 			count++
 		}
 	}

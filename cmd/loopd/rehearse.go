@@ -26,6 +26,7 @@ type rehearseOptions struct {
 	agent      string
 	claude     string
 	candidates int
+	kinds      []string
 	sessions   int
 	parallel   int
 	fault      string
@@ -65,6 +66,7 @@ func newRehearse(e env) *cobra.Command {
 	f.StringVar(&o.agent, "agent", string(rehearsal.StandIn), "agent CLI: standin or claude")
 	f.StringVar(&o.claude, "claude", "", "path of the real agent CLI, for --agent claude")
 	f.IntVar(&o.candidates, "candidates", 0, "plant only so many candidates; 0 for all")
+	f.StringSliceVar(&o.kinds, "kinds", nil, "plant only these kinds; shotgun and always_write are planted\nonly when they are named")
 	f.IntVar(&o.sessions, "sessions", 0, "budget in sessions; 0 for what the profile needs")
 	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
 	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift, model-drift or judge-gullible")
@@ -133,7 +135,7 @@ func planOf(o rehearseOptions) (rehearsal.Plan, error) {
 	if err != nil {
 		return rehearsal.Plan{}, err
 	}
-	sown, err := rehearsal.ReadPlanting(suite)
+	sown, err := rehearsal.ReadPlanting(suite, o.planted()...)
 	if err != nil {
 		return rehearsal.Plan{}, err
 	}
@@ -243,7 +245,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 func (o rehearseOptions) options(ctx context.Context, e env) (rehearsal.Options, error) {
 	setup := rehearsal.Setup{
 		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
-		Profile: loop.Profile(o.profile), Suite: o.suite, Proposer: rehearsal.ProposerKind(o.proposer), Null: o.null,
+		Profile: loop.Profile(o.profile), Suite: o.suite, Kinds: o.planted(), Proposer: rehearsal.ProposerKind(o.proposer), Null: o.null,
 	}
 	dir := o.dir
 	if o.resume != "" {
@@ -284,12 +286,32 @@ func (o rehearseOptions) check() error {
 		return usageError("loopd rehearse --profile strict", "unknown profile %q", profile)
 	case o.proposer != "" && !slices.Contains(rehearsal.Proposers(), rehearsal.ProposerKind(o.proposer)):
 		return usageError("loopd rehearse --proposer builtin", "unknown proposer %q: builtin or agent", o.proposer)
-	case o.null && (o.candidates != 0 || o.proposer == ""):
+	case unknownKind(o.planted()) != "":
+		return usageError("loopd rehearse --kinds shotgun,always_write", "unknown kind %q of candidate", unknownKind(o.planted()))
+	case o.null && (o.candidates != 0 || len(o.kinds) > 0 || o.proposer == ""):
 		return usageError("loopd rehearse --proposer builtin --null", "--null plants no candidates: it goes with --proposer and without --candidates")
 	case o.candidates < 0 || o.sessions < 1 || o.parallel < 1:
 		return usageError("loopd rehearse --help", "--candidates %d, --sessions %d, --parallel %d: too small", o.candidates, o.sessions, o.parallel)
 	}
 	return nil
+}
+
+// planted are the kinds to plant, none for the usual ones.
+func (o rehearseOptions) planted() []rehearsal.Kind {
+	var out []rehearsal.Kind
+	for _, k := range o.kinds {
+		out = append(out, rehearsal.Kind(k))
+	}
+	return out
+}
+
+func unknownKind(kinds []rehearsal.Kind) rehearsal.Kind {
+	for _, k := range kinds {
+		if !slices.Contains(rehearsal.Kinds(), k) {
+			return k
+		}
+	}
+	return ""
 }
 
 func (o rehearseOptions) directory() (dir string, keep bool, err error) {

@@ -93,6 +93,9 @@ func startNight(ctx context.Context, e env, o rehearseOptions, dir string) ([]by
 		if o.claude != "" {
 			args = append(args, "--claude", o.claude)
 		}
+		if len(o.kinds) > 0 {
+			args = append(args, "--kinds", strings.Join(o.kinds, ","))
+		}
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
 	var out, said bytes.Buffer

@@ -59,7 +59,7 @@ func newLeaks(suite harness.Suite, own harness.Tree) *leaks {
 }
 
 // guid is how canaries are written.
-var guid = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+var guid = regexp.MustCompile(`(?i)\b[0-9a-f]{8}[- ]?[0-9a-f]{4}[- ]?[0-9a-f]{4}[- ]?[0-9a-f]{4}[- ]?[0-9a-f]{12}\b`)
 
 func (l *leaks) addProse(texts ...string) {
 	for _, t := range texts {
@@ -134,11 +134,31 @@ func (l *leaks) addRecordIDs(c harness.Citation, ids []string) {
 			l.addID(id)
 			continue
 		}
-		mark := fmt.Sprintf(`(?i)\b(?:%s)[^0-9A-Za-z]{0,3}0{0,%d}%s\b`, strings.Join(words, "|"), len(id), bare)
+		// Number, sign or both may stand between the noun and the digits.
+		const gap = `[^0-9A-Za-z]{0,3}(?:(?:number|no|nr)[^0-9A-Za-z]{1,3})?`
+		mark := fmt.Sprintf(`(?i)\b(?:%s)%s0{0,%d}%s\b`, strings.Join(words, "|"), gap, len(id), bare)
 		if len(id) > 2 {
 			mark += `|\b` + id + `\b`
 		}
+		if n, ok := numbers()[bare]; ok {
+			// A noun that is a plain word needs more than a number word: "record two things".
+			mark += fmt.Sprintf(`|\b%s%s(?:%s)\b|\b(?:%s)[^0-9A-Za-z]{1,3}(?:number|no|nr)[^0-9A-Za-z]{1,3}(?:%s)\b`, words[0], gap, n.cardinal, strings.Join(words, "|"), n.cardinal)
+			mark += fmt.Sprintf(`|\b(?:%s)[^0-9A-Za-z]{1,3}%s\b`, n.ordinal, words[0])
+		}
 		l.marks = append(l.marks, regexp.MustCompile(mark))
+	}
+}
+
+// spelled is a number in words, as parts of a pattern.
+type spelled struct{ cardinal, ordinal string }
+
+// numbers are the small numbers in words and as Roman ones; letters that stand
+// alone, "one" and "first" are said of anything.
+func numbers() map[string]spelled {
+	return map[string]spelled{
+		"1": {`1`, `1st`}, "2": {`two|ii`, `second|2nd`}, "3": {`three|iii`, `third|3rd`}, "4": {`four|iv`, `fourth|4th`},
+		"5": {`five`, `fifth|5th`}, "6": {`six|vi`, `sixth|6th`}, "7": {`seven|vii`, `seventh|7th`}, "8": {`eight|viii`, `eighth|8th`},
+		"9": {`nine|ix`, `ninth|9th`}, "10": {`ten`, `tenth|10th`}, "11": {`eleven|xi`, `eleventh|11th`}, "12": {`twelve|xii`, `twelfth|12th`},
 	}
 }
 
@@ -169,24 +189,43 @@ type title struct {
 
 var (
 	words = regexp.MustCompile(`[\pL\pN]+`)
-	// nameLike finds what could be a path, a constant or a method: no prose.
-	nameLike = regexp.MustCompile(`[\pL\pN_](?:[\pL\pN_./:#*-]*[\pL\pN_])?`)
+	// nameLike finds what could be a path, a constant, an option or a method: no prose.
+	nameLike = regexp.MustCompile(`(?:--)?[\pL\pN_](?:[\pL\pN_./:#*-]*[\pL\pN_])?`)
 )
 
-// telling says whether a word is more than a word: a path, a name of code or a
-// number of three digits and more.
+// anyWord is what a name has at least: "A/B" is none.
+var anyWord = regexp.MustCompile(`[\pL\pN]{3}|\d\.\d+\.\d`)
+
+// telling says whether a word is more than a word: a path, a name of code, an
+// option, a version or a number of three digits and more.
 func telling(name string) bool {
-	letters, digits := strings.ContainsFunc(name, unicode.IsLetter), strings.ContainsFunc(name, unicode.IsDigit)
-	rest := []rune(name)[1:]
-	humps := strings.ContainsFunc(string(rest), unicode.IsUpper) && strings.ContainsFunc(name, unicode.IsLower)
-	switch {
-	case len(name) < 3:
+	if !anyWord.MatchString(name) {
 		return false
-	case digits && (letters || !strings.ContainsAny(name, ".:-/")):
+	}
+	letters, digits := strings.ContainsFunc(name, unicode.IsLetter), strings.ContainsFunc(name, unicode.IsDigit)
+	if digits && (letters || !strings.ContainsAny(name, ".:-/") || strings.Count(name, ".") > 1) || strings.HasPrefix(name, "--") {
 		return true
 	}
+	humps := strings.ContainsFunc(string([]rune(name)[1:]), unicode.IsUpper) && strings.ContainsFunc(name, unicode.IsLower)
 	return letters && (strings.ContainsAny(name, "_/#.") || strings.Contains(name, "::") || humps)
 }
+
+// parts are a name and what stands between its signs, one and two at a time: a
+// path may be the end of an address, or a method that of an object's name.
+func parts(text string, name []int) [][]int {
+	out := [][]int{name}
+	words := between.FindAllStringIndex(text[name[0]:name[1]], -1)
+	for i, w := range words {
+		out = append(out, []int{name[0] + w[0], name[0] + w[1]})
+		if i > 0 {
+			out = append(out, []int{name[0] + words[i-1][0], name[0] + w[1]})
+		}
+	}
+	return out
+}
+
+// between finds what stands between the signs of a name.
+var between = regexp.MustCompile(`[^/#:.*]+`)
 
 // sealed says whether a name stands in a text of the suite.
 func (l *leaks) sealed(name string) bool {
@@ -220,10 +259,17 @@ func plainPattern(p string) string {
 // find lists where a text holds something of the suite.
 func (l *leaks) find(text string) []candidates.Span {
 	var out []candidates.Span
-	add := func(start, end int) {
-		if !l.ours(text[start:end]) {
+	ours := make(map[string]bool) // asked once for each stretch, however often it stands there
+	add := func(start, end int) bool {
+		own, asked := ours[text[start:end]]
+		if !asked {
+			own = l.ours(text[start:end])
+			ours[text[start:end]] = own
+		}
+		if !own {
 			out = append(out, candidates.Span{Start: start, End: end})
 		}
+		return !own
 	}
 	repeated := func(runs *harness.Runs, texts []harness.HeldOut, n int) {
 		if !runs.In(text) {
@@ -244,14 +290,16 @@ func (l *leaks) find(text string) []candidates.Span {
 	}
 	known := make(map[string]bool)
 	for _, at := range nameLike.FindAllStringIndex(text, -1) {
-		name := text[at[0]:at[1]]
-		sealed, asked := known[name]
-		if !asked {
-			sealed = telling(name) && l.sealed(name)
-			known[name] = sealed
-		}
-		if sealed {
-			add(at[0], at[1])
+		for _, part := range parts(text, at) {
+			name := text[part[0]:part[1]]
+			sealed, asked := known[name]
+			if !asked {
+				sealed = telling(name) && l.sealed(name)
+				known[name] = sealed
+			}
+			if sealed && add(part[0], part[1]) {
+				break
+			}
 		}
 	}
 	for _, m := range l.marks {

@@ -58,9 +58,9 @@ type phrased struct {
 	Phrase string `yaml:"phrase"`
 }
 
-func proposals(t *testing.T) (leaking, clean []phrased) {
+func proposals(t *testing.T, plugin string) (leaking, clean []phrased) {
 	t.Helper()
-	data, err := fs.ReadFile(rehearsals.FS(), "os-adr.proposals.yaml")
+	data, err := fs.ReadFile(rehearsals.FS(), plugin+".proposals.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +71,26 @@ func proposals(t *testing.T) (leaking, clean []phrased) {
 	return doc.Leaks, doc.Clean
 }
 
+// firstSkill is the path of the first skill of a plugin.
+func firstSkill(t *testing.T, tree harness.Tree) string {
+	t.Helper()
+	for _, p := range tree.Paths() {
+		if strings.HasSuffix(p, "/SKILL.md") {
+			return p
+		}
+	}
+	t.Fatal("no skill")
+	return ""
+}
+
 // linted lints a phrase put at the end of the note, the first description or the
-// first body.
+// first body, or as a line into the first head.
 func linted(t *testing.T, suite harness.Suite, tree harness.Tree, l *leaks, p phrased) []candidates.Class {
 	t.Helper()
-	const skill = "skills/find-decision/SKILL.md"
+	skill := firstSkill(t, tree)
+	if p.Place == "note" && suite.Launch.Note.File == "" {
+		p.Place = "body"
+	}
 	c := candidates.Candidate{ID: "c001", Source: candidates.Proposer}
 	switch p.Place {
 	case "note":
@@ -92,6 +107,9 @@ func linted(t *testing.T, suite harness.Suite, tree harness.Tree, l *leaks, p ph
 		}
 		text := string(next)
 		c.Edits = []candidates.Edit{{Path: skill, Whole: &text}}
+	case "head":
+		text := strings.Replace(string(tree[skill].Data), "\n", "\n"+p.Phrase+"\n", 1)
+		c.Edits = []candidates.Edit{{Path: skill, Whole: &text}}
 	default:
 		text := strings.TrimSpace(string(tree[skill].Data)) + " " + p.Phrase + "\n"
 		c.Edits = []candidates.Edit{{Path: skill, Whole: &text}}
@@ -104,25 +122,27 @@ func linted(t *testing.T, suite harness.Suite, tree harness.Tree, l *leaks, p ph
 
 func TestLeakLint(t *testing.T) {
 	t.Parallel()
-	l, suite, tree := bundledLeaks(t, "os-adr")
-	leaking, clean := proposals(t)
-	if len(leaking) != 40 || len(clean) != 40 {
-		t.Fatalf("got %d leaks and %d clean edits, want 40 of each", len(leaking), len(clean))
-	}
-	for _, p := range leaking {
-		if got := linted(t, suite, tree, l, p); !slices.Equal(got, []candidates.Class{candidates.Echo}) {
-			t.Errorf("a leak passes: %q: got %v", p.Phrase, got)
+	for _, name := range []string{"os-adr", "nine-skills"} {
+		l, suite, tree := bundledLeaks(t, name)
+		leaking, clean := proposals(t, suite.Checker.Plugin)
+		if len(leaking) != 40 || len(clean) != 40 {
+			t.Fatalf("%s: got %d leaks and %d clean edits, want 40 of each", name, len(leaking), len(clean))
 		}
-	}
-	refused := 0
-	for _, p := range clean {
-		if got := linted(t, suite, tree, l, p); len(got) > 0 {
-			refused++
-			t.Logf("a clean edit is refused: %q: %v", p.Phrase, got)
+		for _, p := range leaking {
+			if got := linted(t, suite, tree, l, p); !slices.Equal(got, []candidates.Class{candidates.Echo}) {
+				t.Errorf("%s: a leak passes: %q: got %v", name, p.Phrase, got)
+			}
 		}
-	}
-	if refused > 2 {
-		t.Errorf("%d of 40 clean edits are refused, want at most 2", refused)
+		refused := 0
+		for _, p := range clean {
+			if got := linted(t, suite, tree, l, p); len(got) > 0 {
+				refused++
+				t.Logf("%s: a clean edit is refused: %q: %v", name, p.Phrase, got)
+			}
+		}
+		if refused > 2 {
+			t.Errorf("%s: %d of 40 clean edits are refused, want at most 2", name, refused)
+		}
 	}
 }
 
@@ -221,7 +241,7 @@ func TestLeakLintIsQuick(t *testing.T) {
 	linted(t, suite, tree, newLeaks(suite, tree), phrased{"body", strings.Repeat("lib/relay/x_y.rb and 12345. ", 1500)})
 	took := time.Since(began)
 	t.Logf("took %v", took)
-	if took > 10*time.Second { // ten times what it may
+	if took > 30*time.Second { // far more than it may, for machines that do much else
 		t.Errorf("took %v, want well below a second", took)
 	}
 }

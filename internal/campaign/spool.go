@@ -224,6 +224,10 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 		return nil, err
 	}
 	var out []candidates.Candidate
+	known := make(map[proposal]bool) // in this campaign already, or among these
+	for _, p := range s.Progress {
+		known[proposalOf(p.Candidate)] = true
+	}
 	for _, f := range spooled {
 		if f.Err == nil {
 			f.Candidate, f.Err = c.aim(s, f.Candidate)
@@ -234,16 +238,24 @@ func (c *Campaign) intake(_ context.Context, s *loop.State) ([]candidates.Candid
 			}
 			continue
 		}
-		if c.known(s, f.Candidate) || slices.ContainsFunc(out, func(o candidates.Candidate) bool { return same(o, f.Candidate) }) {
+		if known[proposalOf(f.Candidate)] {
 			if err := c.Home.Undrop(f.Name); err != nil {
 				return nil, err
 			}
 			continue
 		}
+		known[proposalOf(f.Candidate)] = true
 		f.Candidate.ID = c.nextID(len(out))
 		out = append(out, f.Candidate)
 	}
 	return out, nil
+}
+
+// proposal is what makes two candidates the same: what they say, and why.
+type proposal struct{ rationale, edits string }
+
+func proposalOf(c candidates.Candidate) proposal {
+	return proposal{c.Rationale, candidates.Digest(c.Edits)}
 }
 
 // aim settles which cells a candidate is weighed on, before its first trial: those
@@ -258,16 +270,6 @@ func (c *Campaign) aim(s *loop.State, cand candidates.Candidate) (candidates.Can
 		cand.Targets, cand.TargetsFrom = Targets(c.Sealed.Suite, s.Started.Objective, cand.Edits)
 	}
 	return cand, nil
-}
-
-// known says whether the candidate is in this campaign already.
-func (c *Campaign) known(s *loop.State, cand candidates.Candidate) bool {
-	return slices.ContainsFunc(s.Progress, func(p *loop.Progress) bool { return same(p.Candidate, cand) })
-}
-
-// same says whether two candidates propose the same for the same reason.
-func same(a, b candidates.Candidate) bool {
-	return a.Rationale == b.Rationale && candidates.Digest(a.Edits) == candidates.Digest(b.Edits)
 }
 
 // setAside keeps a file that cannot be read out of the way, under a name that

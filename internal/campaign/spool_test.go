@@ -179,6 +179,38 @@ func TestSpoolSetsAsideWhatItCannotRead(t *testing.T) {
 	}
 }
 
+// Thousands of files, most of them the same by another name or nothing at all,
+// hold a night up no longer than it takes to read them.
+func TestSpoolOfThousands(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, "")
+	c := n.open()
+	defer c.Close()
+	n.begin(c)
+	files := times(600, 10_000)
+	for i := range files {
+		text := fmt.Sprintf("files: {hooks/session-start-note.md: \"[os-adr] Look %d times.\"}\n", i/2)
+		if i%10 == 9 {
+			text = text[:20]
+		}
+		n.spool(fmt.Sprintf("f%05d.yaml", i), text)
+	}
+	began := time.Now()
+	got, err := c.intake(t.Context(), c.Current())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d files in %v", files, time.Since(began).Round(time.Millisecond))
+	left := n.spooled()
+	refused := slices.DeleteFunc(slices.Clone(left), func(name string) bool { return !strings.HasSuffix(name, ".refused") })
+	if len(got) != files/2 || len(refused) != files/10 || len(left) != len(got)+len(refused) || strings.Count(n.log.String(), "spool file refused") != files/10 {
+		t.Errorf("got %d candidates and %d refused of %d files, %d left", len(got), len(refused), files, len(left))
+	}
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("took %v", took)
+	}
+}
+
 func TestSpoolLeavesUnfinishedFilesAlone(t *testing.T) {
 	t.Parallel()
 	n := newNight(t, "")

@@ -30,7 +30,20 @@ const (
 	NoOp       Kind = "no_op"        // only white space
 	Leak       Kind = "leak"         // names what only the sealed suite could have told
 	Proposed   Kind = "proposed"     // not planted: a proposer brought it
+
+	// Planted only where they are asked for.
+	Shotgun     Kind = "shotgun"      // wins some cells, reads every record and names each in every answer
+	AlwaysWrite Kind = "always_write" // wins some cells, records a decision in every session
 )
+
+// Kinds lists what can be planted, in order of interest.
+func Kinds() []Kind {
+	return []Kind{Large, Null, Harmful, OffSurface, LongNote, Duplicate, NoOp, OneCell, Collapse, Eager, Small, Leak, Shotgun, AlwaysWrite}
+}
+
+// gaming says whether a kind games one side of the metric by what it does in every
+// session.
+func (k Kind) gaming() bool { return k == Shotgun || k == AlwaysWrite }
 
 // Planted is one planted candidate with the verdicts that are right for it.
 type Planted struct {
@@ -43,6 +56,7 @@ type Planted struct {
 	edits   []candidates.Edit
 	targets []string
 	effects []simmodel.Effect
+	habit   simmodel.Habit
 }
 
 // Right says whether a verdict is one of the expected ones.
@@ -80,7 +94,7 @@ func expected(k Kind, profile loop.Profile) []loop.Verdict {
 			return append(undecided, kept)
 		}
 		return undecided
-	case Collapse, Eager:
+	case Collapse, Eager, Shotgun, AlwaysWrite:
 		return undecided
 	default:
 		return []loop.Verdict{loop.Reject}
@@ -142,7 +156,7 @@ func NewPlan(sown Planting, cells, guards []harness.Cell, n int, profile loop.Pr
 		if err != nil {
 			return plan, fmt.Errorf("plant candidate %d, %s: %w", i+1, s.Kind, err)
 		}
-		p := Planted{Kind: s.Kind, FreeOfCost: s.lint(), edits: edits, effects: plan.effects(s)}
+		p := Planted{Kind: s.Kind, FreeOfCost: s.lint(), edits: edits, effects: plan.effects(s), habit: s.habit()}
 		if s.Kind == OneCell && profile != loop.Scout { // one rep of one cell would say nothing
 			p.targets = s.Cells
 		}
@@ -158,6 +172,9 @@ func NewPlan(sown Planting, cells, guards []harness.Cell, n int, profile loop.Pr
 			p.Expected = append(p.Expected, loop.Keep)
 		}
 		plan.Wording.Effects = append(plan.Wording.Effects, p.effects...)
+		if p.Kind.gaming() {
+			plan.Wording.Habits = append(plan.Wording.Habits, p.habit)
+		}
 	}
 	return plan, nil
 }
@@ -184,6 +201,9 @@ func (p *Plan) effects(s Sown) []simmodel.Effect {
 		const left = .03
 		up := (s.Shift*n + (1-left)*rates(gone)) / (float64(len(rest)) - rates(rest))
 		return []simmodel.Effect{{Phrase: s.Phrase, Lift: left - 1, Cells: gone}, {Phrase: s.Phrase, Lift: up, Cells: rest}}
+	case s.Kind.gaming():
+		won := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return !s.matches(c) })
+		return []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / (float64(len(won)) - rates(won)), Cells: won}}
 	case s.Shift < 0:
 		return []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / rates(all)}}
 	case s.Shift > 0:
@@ -223,10 +243,9 @@ func firstOf(all []Planted, n int) []Planted {
 	if n <= 0 || n >= len(all) {
 		return all
 	}
-	order := []Kind{Large, Null, Harmful, OffSurface, LongNote, Duplicate, NoOp, OneCell, Collapse, Eager, Small, Leak}
 	var picked []int
 	for round := 0; len(picked) < n; round++ {
-		for _, kind := range order {
+		for _, kind := range Kinds() {
 			if i := nth(all, kind, round); i >= 0 && len(picked) < n {
 				picked = append(picked, i)
 			}

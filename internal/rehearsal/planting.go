@@ -13,6 +13,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/simmodel"
 	"loopd/plugins"
 	"loopd/rehearsals"
 )
@@ -53,8 +54,16 @@ type Sown struct {
 	After  string  `yaml:"after"`
 	Phrase string  `yaml:"phrase"`
 	Shift  float64 `yaml:"shift"` // of the mean pass rate; of the one cell for one_cell
-	// Cells are globs over SCENARIO/TIER: the one cell raised, or those that collapse.
+	// Cells are globs over SCENARIO/TIER: the one cell raised, those that collapse, or
+	// those won by what games the metric.
 	Cells []string `yaml:"cells"`
+	// First and Last are what every session under the wording does and says besides.
+	First []harness.Step `yaml:"first"`
+	Last  string         `yaml:"last"`
+}
+
+func (s Sown) habit() simmodel.Habit {
+	return simmodel.Habit{Phrase: s.Phrase, First: s.First, Last: s.Last}
 }
 
 // SownFault is one fault of a single session.
@@ -64,8 +73,9 @@ type SownFault struct {
 	Rep   int       `yaml:"rep"`
 }
 
-// ReadPlanting reads what is planted for the plugin of a bundled suite.
-func ReadPlanting(suite harness.Suite) (Planting, error) {
+// ReadPlanting reads what is planted for the plugin of a bundled suite: candidates
+// of the kinds given, or all but those that are planted only where asked for.
+func ReadPlanting(suite harness.Suite, kinds ...Kind) (Planting, error) {
 	files, err := pluginFiles(suite.Checker.Plugin)
 	if err != nil {
 		return Planting{}, err
@@ -73,6 +83,12 @@ func ReadPlanting(suite harness.Suite) (Planting, error) {
 	p, err := plantingFor(suite, files)
 	if err != nil {
 		return Planting{}, fmt.Errorf("read what to plant for %s: %w", suite.Checker.Plugin, err)
+	}
+	p.Sown = slices.DeleteFunc(p.Sown, func(s Sown) bool {
+		return len(kinds) == 0 && s.Kind.gaming() || len(kinds) > 0 && !slices.Contains(kinds, s.Kind)
+	})
+	if len(p.Sown) == 0 || p.Sown[0].Kind == Duplicate {
+		return Planting{}, fmt.Errorf("plant in %s: no candidate of the kinds %v that can stand alone", suite.Checker.Plugin, kinds)
 	}
 	return p, nil
 }
@@ -176,7 +192,7 @@ func (p Planting) validate() error {
 // sign is what a kind does to the mean: 1 raises it, -1 lowers it.
 func sign(k Kind) (int, bool) {
 	n, ok := map[Kind]int{
-		Null: 0, Harmful: -1, Large: 1, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 0, LongNote: 0, Duplicate: 0, NoOp: 0, Leak: 0,
+		Null: 0, Harmful: -1, Large: 1, Small: 1, OneCell: 1, Collapse: 1, Eager: 1, OffSurface: 0, LongNote: 0, Duplicate: 0, NoOp: 0, Leak: 0, Shotgun: 1, AlwaysWrite: 1,
 	}[k]
 	return n, ok
 }
@@ -192,6 +208,8 @@ func (p Planting) validSown(s Sown, i int) error {
 		return errors.New("cells: want exactly one cell")
 	case s.Kind == Collapse && len(s.Cells) == 0:
 		return errors.New("cells: want those that collapse")
+	case s.Kind.gaming() && (len(s.Cells) == 0 || len(s.First) == 0):
+		return errors.New("cells, first: want those that are won, and what every session does")
 	case s.Kind == Duplicate && (i == 0 || p.Sown[0].lint()):
 		return errors.New("want a candidate that costs sessions at the head of the queue, to repeat it")
 	case s.Kind == Duplicate || s.Kind == LongNote:

@@ -62,6 +62,23 @@ func TestNullWorldOfAnAgent(t *testing.T) {
 	}
 }
 
+// Every suite that is bundled has a script, and each phrase of it has its place.
+func TestEverySuiteHasAScript(t *testing.T) {
+	t.Parallel()
+	for _, name := range suiteNames(t) {
+		suite := suiteOf(t, name)
+		p, err := ReadPlanting(suite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{Options: Options{Setup: Setup{Proposer: AgentProposer}}, sealed: campaign.Sealed{Suite: suite}}
+		s, err := r.readScript(p)
+		if err != nil || len(s.leaks) != 40 || len(s.clean) != 40 {
+			t.Errorf("%s: %d leaks, %d clean edits, %v; want 40 of each", name, len(s.leaks), len(s.clean), err)
+		}
+	}
+}
+
 // Every answer of the script holds as many candidates as one may, and no leak is
 // left out or brought twice.
 func TestScriptBringsEveryLeakOnce(t *testing.T) {

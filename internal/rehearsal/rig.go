@@ -24,6 +24,24 @@ type rig struct {
 	faults   map[place]fault
 	drifted  atomic.Bool
 	night    *night // nil where the campaign runs in one go
+	// meanwhile is told of the moments of a session, if there is one.
+	meanwhile func(harness.Spec, moment)
+}
+
+// moment is where a session stands within its trial.
+type moment string
+
+// The moments a rig sees, all of them between the two looks at the seal.
+const (
+	laid    moment = "laid"
+	started moment = "started"
+	ended   moment = "ended"
+)
+
+func (r *rig) tell(spec harness.Spec, at moment) {
+	if r.meanwhile != nil {
+		r.meanwhile(spec, at)
+	}
 }
 
 var _ trial.Rig = (*rig)(nil)
@@ -73,7 +91,11 @@ func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
 	if err := r.model.Register(key, s); err != nil {
 		return nil, err
 	}
-	return func() { r.model.Forget(key) }, nil
+	r.tell(spec, started)
+	return func() {
+		r.model.Forget(key)
+		r.tell(spec, ended)
+	}, nil
 }
 
 func (r *rig) draw(sl harness.Slot) (float64, error) {
@@ -87,6 +109,7 @@ func (r *rig) draw(sl harness.Slot) (float64, error) {
 
 // Lay makes the hook fail where that is planted.
 func (r *rig) Lay(spec harness.Spec, box *sandbox.Box) error {
+	r.tell(spec, laid)
 	if !r.faultOf(spec).hook {
 		return nil
 	}

@@ -58,6 +58,8 @@ type Setup struct {
 	Fault      Fault        `json:"fault,omitempty"`
 	Sessions   int          `json:"sessions"` // budget
 	Profile    loop.Profile `json:"profile"`
+	// Kinds are the kinds of candidate to plant; the usual ones when there are none.
+	Kinds []Kind `json:"kinds,omitempty"`
 	// Suite is the bundled suite that is rehearsed; empty for the default one.
 	Suite string `json:"suite,omitempty"`
 	// Proposer fills the queue when it is empty; nobody where it is empty.
@@ -87,6 +89,9 @@ type Options struct {
 	Ready func()
 
 	plugin string // its name
+	// meanwhile is told of every session when it is laid, starts and has ended.
+	// Only tests have one.
+	meanwhile func(harness.Spec, moment)
 }
 
 func home(dir string) campaign.Home { return campaign.Home{Dir: filepath.Join(dir, "state")} }
@@ -221,7 +226,7 @@ func (r *run) now() time.Time {
 
 func (r *run) campaignOver(ctx context.Context) error {
 	grid := campaign.GridOf(r.sealed.Suite, nil, r.wanted)
-	sown, err := ReadPlanting(r.sealed.Suite)
+	sown, err := ReadPlanting(r.sealed.Suite, r.Kinds...)
 	if err != nil {
 		return err
 	}
@@ -289,7 +294,7 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 	}
 	r.rig = &rig{
 		seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
-		faults: r.plan.faults, night: r.night,
+		faults: r.plan.faults, night: r.night, meanwhile: r.meanwhile,
 	}
 	r.driftModel(r.campaign.Current())
 	o := trial.Options{

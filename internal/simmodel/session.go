@@ -48,7 +48,7 @@ func (s Session) play(w Wording, sent string) []turn {
 	if s.Draw < drifted(w.Rate(s.Cell, sent), s.Drift) {
 		steps = s.Scenario.Oracle
 	}
-	turns := script(steps, placeOf(sent))
+	turns := script(w.habitual(steps, sent), placeOf(sent))
 	if f, _ := faultOf(s.Fault); f.command != "" {
 		turns = append([]turn{bashTurn(f.command)}, turns...)
 	}

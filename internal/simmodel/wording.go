@@ -30,6 +30,30 @@ type Wording struct {
 	Objective []harness.Cell
 	// Effects apply in order.
 	Effects []Effect
+	Habits  []Habit
+}
+
+// Habit is what a phrase makes every session do, whatever its draw. What a checker
+// makes of that is in no rate.
+type Habit struct {
+	Phrase string         // as that of an effect
+	First  []harness.Step // before those of the scenario
+	Last   string         // at the end of the last message
+}
+
+// habitual are the steps of a session with what the wording makes it do besides.
+func (w Wording) habitual(steps []harness.Step, text string) []harness.Step {
+	text, steps = fold(text), slices.Clone(steps)
+	for _, h := range w.Habits {
+		if phrase := fold(h.Phrase); phrase == "" || !strings.Contains(text, phrase) {
+			continue
+		}
+		if last := len(steps) - 1; last >= 0 && steps[last].Text != "" && h.Last != "" {
+			steps[last].Text = strings.TrimRight(steps[last].Text, "\n") + "\n\n" + h.Last
+		}
+		steps = slices.Concat(h.First, steps)
+	}
+	return steps
 }
 
 // Rate returns the true pass rate of a cell under a wording, in [0,1]. It is
