@@ -170,7 +170,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 func (n *night) run(ctx context.Context, e env) error {
 	bar := newProgress(e.stderr, n.campaign.Current().Budget())
 	defer bar.close()
-	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}))
+	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}, e.drain))
 	socket, err := control.Serve(n.campaign.Home.Dir, desk)
 	if err != nil {
 		return err

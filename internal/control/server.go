@@ -23,6 +23,9 @@ type Service interface {
 // maxBody bounds what a word may say.
 const maxBody = 4 << 10
 
+// patience is how long a client may take to say what it wants.
+const patience = 5 * time.Second
+
 // told is a word on the wire, and answer what came of it.
 type told struct {
 	Reason string `json:"reason,omitempty"`
@@ -49,7 +52,7 @@ func Serve(dir string, s Service) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { write(w, http.StatusOK, s.Live()) })
 	mux.HandleFunc("POST /do/{word}", func(w http.ResponseWriter, r *http.Request) { do(w, r, s) })
-	out := &Server{http: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, path: l.Addr().String()}
+	out := &Server{http: &http.Server{Handler: mux, ReadHeaderTimeout: patience, ReadTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: maxBody}, path: l.Addr().String()}
 	out.wait.Go(func() { _ = out.http.Serve(l) }) // it ends when the server is closed
 	return out, nil
 }
@@ -59,6 +62,11 @@ func do(w http.ResponseWriter, r *http.Request, s Service) {
 	var t told
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&t); err != nil || !slices.Contains(Words(), word) {
 		write(w, http.StatusBadRequest, answer{Refused: "not a word loopd knows"})
+		return
+	}
+	// What follows may take longer, and ends when the client goes.
+	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
+		write(w, http.StatusConflict, answer{Refused: err.Error()})
 		return
 	}
 	done, err := s.Do(r.Context(), word, t.Reason)
