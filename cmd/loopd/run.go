@@ -159,7 +159,9 @@ func (n *night) begin(ctx context.Context, e env) error {
 		fmt.Fprintln(e.stderr, "loopd: "+n.allowed.Why)
 	}
 	s := n.campaign.Current()
-	warnOfNone(e, n.campaign.Home, s)
+	if n.proposing(e).Ask == nil {
+		warnOfNone(e, n.campaign.Home, s)
+	}
 	n.purses = pursesOf(n.cfg, s)
 	n.trial.Instrument, n.trial.Purses = s.Started.Instrument, n.purses.of
 	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
