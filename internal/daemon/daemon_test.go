@@ -39,6 +39,7 @@ type house struct {
 	told   []string
 	drain  chan struct{}
 	daemon *daemon.Daemon
+	never  bool // no window ever opens
 }
 
 func (h *house) open(t *testing.T) {
@@ -47,7 +48,7 @@ func (h *house) open(t *testing.T) {
 	var err error
 	h.daemon, err = daemon.New(daemon.Options{
 		Dir: h.dir, Clock: clock.Wall{}, Board: daemon.NewBoard("serve", clock.Wall{}, h.drain), Drain: h.drain, Log: slog.New(slog.DiscardHandler),
-		Windows: daemon.Windows{Starts: []daemon.Schedule{daily(22)}, End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }},
+		Windows: daemon.Windows{Starts: h.starts(), End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }},
 		Guard: func(work func()) {
 			defer func() { _ = recover() }()
 			work()
@@ -62,6 +63,14 @@ func (h *house) open(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// starts are when windows begin.
+func (h *house) starts() []daemon.Schedule {
+	if h.never {
+		return nil
+	}
+	return []daemon.Schedule{daily(22)}
 }
 
 // run runs the daemon for that long, and what somebody does meanwhile.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +19,13 @@ import (
 	"loopd/loop"
 )
 
-// campaign is a made-up one that a house works on: it runs until a word or its
+// work is a made-up campaign that a house works on: it runs until a word or its
 // window ends it.
-type campaign struct {
+type work struct {
 	under, running, paused, halted bool
 }
 
-func (c *campaign) grant(p loop.Payload) error {
+func (c *work) grant(p loop.Payload) error {
 	switch p.(type) {
 	case nil:
 	case loop.Paused, loop.Halted:
@@ -45,8 +48,8 @@ func (c *campaign) grant(p loop.Payload) error {
 	return nil
 }
 
-// work is a window of it. Opening takes a moment, as a ledger does.
-func (c *campaign) work(_ context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+// window is one of it. Opening takes a moment, as a ledger does.
+func (c *work) window(_ context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
 	<-time.After(2 * time.Second)
 	if c.under && (c.paused || c.halted) {
 		return "paused", nil
@@ -69,7 +72,7 @@ func (c *campaign) work(_ context.Context, w control.Window, drain <-chan struct
 	}
 }
 
-func (c *campaign) hand(p loop.Payload) (bool, error) {
+func (c *work) hand(p loop.Payload) (bool, error) {
 	<-time.After(2 * time.Second)
 	if !c.under {
 		return false, nil
@@ -108,8 +111,8 @@ func TestAnyWordsAtAnyTime(t *testing.T) {
 
 // saying does the steps and says what went wrong.
 func saying(t *testing.T, steps []step) string {
-	c, again := &campaign{}, 0
-	h := &house{dir: t.TempDir(), work: c.work, hand: c.hand}
+	c, again := &work{}, 0
+	h := &house{dir: t.TempDir(), work: c.window, hand: c.hand}
 	var stop func(kill bool)
 	start := func() {
 		h.open(t)
@@ -301,16 +304,102 @@ func TestAClockThatWasWrong(t *testing.T) {
 	t.Parallel()
 	w := daemon.Windows{Starts: []daemon.Schedule{daily(22)}, End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }}
 	now := time.Date(2026, 12, 1, 21, 30, 0, 0, time.UTC)
-	for name, c := range map[string]struct {
-		last time.Time
-		day  int
-	}{
-		"years ahead":      {now.AddDate(4, 0, 0), 1},
-		"half an hour":     {now.Add(30 * time.Minute), 2},
-		"the night before": {now.Add(-time.Hour * 23).Add(-time.Minute * 30), 1},
+	first := time.Date(2026, 12, 1, 22, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct{ last, want time.Time }{
+		"years ahead":        {now.AddDate(4, 0, 0), first},
+		"half an hour ahead": {first, first.AddDate(0, 0, 1)},
+		"the night before":   {first.AddDate(0, 0, -1), first},
+		"never":              {time.Time{}, first},
 	} {
-		if got, ok := w.Next(now, c.last); !ok || got.Start.Day() != c.day {
-			t.Errorf("%s: the next window opens %v, want day %d", name, got.Start, c.day)
+		if got, ok := w.Next(now, c.last); !ok || !got.Start.Equal(c.want) {
+			t.Errorf("%s: the next window opens %v, want %v", name, got.Start, c.want)
 		}
 	}
+	late, early := w, w
+	late.Starts, early.Starts = []daemon.Schedule{daily(23), daily(22)}, []daemon.Schedule{daily(22), daily(23)}
+	for _, w := range []daemon.Windows{late, early} {
+		if got, _ := w.Next(now, time.Time{}); !got.Start.Equal(first) {
+			t.Errorf("of two starts the one at %v is next", got.Start)
+		}
+		if got, _ := w.Next(now.Add(3*time.Hour), time.Time{}); !got.Start.Equal(first.Add(time.Hour)) {
+			t.Errorf("of two windows that should be open that of %v is, want the newest", got.Start)
+		}
+	}
+	if _, ok := (daemon.Windows{}).Next(now, time.Time{}); ok {
+		t.Error("a window opens though none is set")
+	}
+}
+
+// TestWindowsThatNeverOpen end a daemon with the reason.
+func TestWindowsThatNeverOpen(t *testing.T) {
+	t.Parallel()
+	h := &house{dir: t.TempDir(), never: true}
+	h.open(t)
+	if err := h.daemon.Run(t.Context()); err == nil {
+		t.Error("it waits for no window")
+	}
+}
+
+// TestPauseWithinAWindow: the loop that hears it ends, and resume opens the same
+// window again. What is answered says which.
+func TestPauseWithinAWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &work{}
+		h := &house{dir: t.TempDir(), work: c.window, hand: c.hand}
+		h.run(t, 5*time.Hour, func() {
+			<-time.After(time.Hour)
+			for _, say := range []struct {
+				word       control.Word
+				done, look string
+			}{
+				{control.Pause, "paused: running sessions end, and nothing starts until loopd resume", "the loopd that runs takes it in its next window"},
+				{control.Resume, "going on", "the loopd that runs takes it in its next window, Sat 06:00"},
+				{control.Halt, "halted: running sessions are ended; loopd resume goes on", "the loopd that runs takes it in its next window, Sat 22:00"},
+				{control.Resume, "going on", "the loopd that runs takes it in its next window, Sat 06:00"},
+			} {
+				done, err := h.daemon.Do(t.Context(), say.word, "")
+				<-time.After(10 * time.Second)
+				look, err2 := h.daemon.Do(t.Context(), control.Look, "")
+				if done != say.done || look != say.look || errors.Join(err, err2) != nil {
+					t.Errorf("%s: %q, then %q: %v; want %q, then %q", say.word, done, look, errors.Join(err, err2), say.done, say.look)
+				}
+			}
+			h.daemon.Board.Show(control.Running, "", time.Time{})
+			if look, _ := h.daemon.Do(t.Context(), control.Look, ""); look != "the loopd that runs takes it after the candidate under way" {
+				t.Errorf("while it runs: %q", look)
+			}
+			if _, err := h.daemon.Do(t.Context(), "erase", ""); err == nil {
+				t.Error("erase: done")
+			}
+		})
+		if got := h.nights(); !slices.Equal(got, []int{31, 31, 31}) {
+			t.Errorf("windows of %v, want that of the 31st, and again at each resume", got)
+		}
+	})
+}
+
+// TestADiskWithoutRoom ends no daemon: what it cannot write down it knows until it
+// ends, and a person's word that a restart would forget is answered as such.
+func TestADiskWithoutRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{dir: t.TempDir(), work: briefly, hand: func(loop.Payload) (bool, error) { return false, nil }}
+		h.run(t, 60*time.Hour, func() {
+			file := filepath.Join(h.dir, "serve.json")
+			<-time.After(time.Minute)
+			if err := errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "in the way"), 0o700)); err != nil {
+				t.Error(err)
+			}
+			<-time.After(25 * time.Hour) // the 2nd, 01:01: the window of the 1st is open, its work is done
+			for _, w := range []control.Word{control.Pause, control.Resume} {
+				if _, err := h.daemon.Do(t.Context(), w, ""); err == nil || !strings.Contains(err.Error(), "a restart would forget it") {
+					t.Errorf("%s: got %v", w, err)
+				}
+			}
+		})
+		if got := h.nights(); !slices.Equal(got, []int{31, 1, 1, 2}) {
+			t.Errorf("windows of %v, want each night's, and that of the 1st again at resume", got)
+		}
+	})
 }
