@@ -42,7 +42,8 @@ func (c Client) Live(ctx context.Context) (Live, error) {
 func (c Client) Do(ctx context.Context, w Word, reason string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, doTime)
 	defer cancel()
-	body, err := json.Marshal(told{reason})
+	until, _ := ctx.Deadline()
+	body, err := json.Marshal(told{reason, until.Round(0)})
 	if err != nil {
 		return "", err
 	}

@@ -124,6 +124,25 @@ func TestASilentLoopd(t *testing.T) {
 	}
 }
 
+// TestAWordThatWasGivenUp: what a loopd that was stopped finds in its socket is not
+// done when nobody waits for it any more.
+func TestAWordThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	dir, h := t.TempDir(), &heard{}
+	serve(t, dir, h)
+	c, err := net.Dial("unix", filepath.Join(dir, "control.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	body := fmt.Sprintf(`{"until":%q}`, time.Now().Add(-time.Minute).Format(time.RFC3339))
+	fmt.Fprintf(c, "POST /do/halt HTTP/1.1\r\nHost: loopd\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	answer, err := io.ReadAll(c)
+	if err != nil || !strings.Contains(string(answer), "said too long ago") || len(h.words) != 0 {
+		t.Errorf("heard %v, %v; answered %s", h.words, err, answer)
+	}
+}
+
 // TestNoPlaceForASocket: what is in the way is named.
 func TestNoPlaceForASocket(t *testing.T) {
 	t.Parallel()

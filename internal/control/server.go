@@ -29,6 +29,9 @@ const patience = 5 * time.Second
 // told is a word on the wire, and answer what came of it.
 type told struct {
 	Reason string `json:"reason,omitempty"`
+	// Until is when whoever says it gives up: what a loopd that was stopped finds in
+	// its socket when it goes on is not done any more.
+	Until time.Time `json:"until,omitzero"`
 }
 
 type answer struct {
@@ -62,6 +65,10 @@ func do(w http.ResponseWriter, r *http.Request, s Service) {
 	var t told
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&t); err != nil || !slices.Contains(Words(), word) {
 		write(w, http.StatusBadRequest, answer{Refused: "not a word loopd knows"})
+		return
+	}
+	if !t.Until.IsZero() && time.Now().After(t.Until) {
+		write(w, http.StatusConflict, answer{Refused: "said too long ago"})
 		return
 	}
 	// What follows may take longer, and ends when the client goes.
