@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // Ask is what a person wants of a campaign that runs: to pause, to halt, to end
@@ -14,17 +15,23 @@ type Ask struct {
 	Done    chan<- error // with room for one
 }
 
+// What keeps a person's word from being recorded though nothing is wrong.
+var (
+	ErrNotPaused   = errors.New("nothing is paused or halted")
+	ErrNotUnderWay = errors.New("not under way")
+)
+
 // Grants says why a person's word cannot be recorded now; nil when it can.
 func (s *State) Grants(p Payload) error {
 	switch p.(type) {
 	case Paused, Halted:
 		if s.Ended != nil || s.Halted != nil {
-			return fmt.Errorf("campaign %s is not under way", s.Started.Campaign)
+			return fmt.Errorf("campaign %s is %w", s.Started.Campaign, ErrNotUnderWay)
 		}
 	case Resumed:
 		switch {
 		case s.Ended != nil || s.Paused == nil && s.Halted == nil:
-			return errors.New("nothing is paused or halted")
+			return ErrNotPaused
 		case s.Halted != nil && !s.Halted.Lifts():
 			return fmt.Errorf("the halt does not lift: %s", s.Halted.Reason)
 		}
@@ -47,6 +54,47 @@ func (l *Loop) hear(ctx context.Context) {
 		default:
 			return
 		}
+	}
+}
+
+// attend does what takes long and changes no state. Drain ends its ctx, and so does
+// a word of a person that may be recorded, which is returned: it is to be answered
+// when what the work brought has been recorded.
+func (l *Loop) attend(ctx context.Context, work func(ctx context.Context)) *Ask {
+	ctx, cancel := context.WithCancel(ctx)
+	var word *Ask
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		defer cancel()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-l.Drain:
+				return
+			case a := <-l.Asks:
+				var err error
+				if a.Payload != nil {
+					if err = l.State.Grants(a.Payload); err == nil {
+						word = &a
+						return
+					}
+				}
+				a.Done <- err
+			}
+		}
+	})
+	defer cancel()
+	work(ctx)
+	cancel()
+	listening.Wait()
+	return word
+}
+
+// answer does what ended the work under way; nil is nothing.
+func (l *Loop) answer(ctx context.Context, word *Ask) {
+	if word != nil {
+		word.Done <- l.grant(ctx, *word)
 	}
 }
 

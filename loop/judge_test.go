@@ -225,3 +225,35 @@ func TestALimitedJudgePauses(t *testing.T) {
 		t.Errorf("audit: got %v, %v", a.Wrong, err)
 	}
 }
+
+// A word ends the test of a judge at once, and so does loopd when it stops. Nothing
+// is recorded of it, and the judge is tested when the campaign goes on.
+func TestAWordEndsTheTestOfAJudge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(7)
+	s, l := w.beginJudged(t)
+	asks, told, drain := make(chan Ask), make(chan error, 1), make(chan struct{})
+	l.Asks = asks
+	hangs := func(stop func()) func(context.Context) (harness.JudgeTest, error) {
+		return func(ctx context.Context) (harness.JudgeTest, error) {
+			stop()
+			<-ctx.Done()
+			return harness.JudgeTest{}, ctx.Err()
+		}
+	}
+	l.TestJudge = hangs(func() { asks <- Ask{Paused{Reason: "guests", ByHand: true}, told} })
+	if err := errors.Join(l.Run(t.Context()), <-told); err != nil || s.Paused == nil || s.JudgeTest != nil {
+		t.Fatalf("got %v, paused %+v, test %+v", err, s.Paused, s.JudgeTest)
+	}
+	if err := l.record(t.Context(), Resumed{}); err != nil {
+		t.Fatal(err)
+	}
+	l.Drain, l.TestJudge = drain, hangs(func() { close(drain) })
+	if err := l.Run(t.Context()); !errors.Is(err, ErrDrained) {
+		t.Fatalf("got %v, want %v", err, ErrDrained)
+	}
+	l.Drain, l.TestJudge = nil, answering(goldTest())
+	if err := l.Run(t.Context()); err != nil || s.Ended == nil {
+		t.Fatalf("got %v, want the campaign to go on", err)
+	}
+}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 
 	"loopd/candidates"
 	"loopd/candidates/propose"
@@ -57,8 +57,13 @@ func (s *State) mayPropose() bool {
 		return false
 	}
 	barren := 0
-	for barren < len(s.Proposals) && !s.fruitful(s.Proposals[len(s.Proposals)-1-barren]) {
-		barren++
+	for _, p := range slices.Backward(s.Proposals) {
+		if s.fruitful(p) {
+			break
+		}
+		if p.Refusal != propose.Interrupted {
+			barren++
+		}
 	}
 	return barren < mostUnfruitful
 }
@@ -92,12 +97,14 @@ func (s *State) applyProposed(p Proposed) error {
 	if s.asksWindow != s.lifted {
 		s.asksWindow, s.asks = s.lifted, 0
 	}
-	s.asks++
+	if p.Refusal != propose.Interrupted {
+		s.asks++
+	}
 	s.Proposals = append(s.Proposals, p)
 	return nil
 }
 
-// asksInWindow counts the asks of the window under way.
+// asksInWindow counts the asks of the window under way that were not interrupted.
 func (s *State) asksInWindow() int {
 	if s.asksWindow != s.lifted {
 		return 0
@@ -111,22 +118,32 @@ func (l *Loop) asks(step Step) bool {
 	return step.Propose && p.Ask != nil && (p.PerWindow == 0 || l.State.asksInWindow() < p.PerWindow)
 }
 
-// propose asks and records what came, candidates and all, in one write. Drain
-// calls the ask off: it is not recorded, and the same one is put again later.
+// propose asks and records what came, candidates and all, in one write. Drain or a
+// person's word ends the ask at once: it is recorded as interrupted, for what it
+// used, and counts against nobody.
 func (l *Loop) propose(ctx context.Context) error {
 	if halted, err := l.haltOnDrift(ctx); err != nil || halted {
 		return err
 	}
 	n := len(l.State.Proposals) + 1
-	p, err := l.askUntilDrained(ctx, n)
+	var p Proposal
+	var err error
+	word := l.attend(ctx, func(ctx context.Context) { p, err = l.Proposing.Ask(ctx, l.State, n) })
+	err = l.proposed(ctx, n, p, err, word != nil || l.drained())
+	l.answer(ctx, word)
+	return err
+}
+
+// proposed records what came of an ask.
+func (l *Loop) proposed(ctx context.Context, n int, p Proposal, err error, stopped bool) error {
 	if hold, ok := errors.AsType[*HoldError](err); ok {
 		return l.record(ctx, hold.Paused)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case l.drained():
-		return ErrDrained
+	case err != nil && stopped:
+		p.Proposed.Refusal, p.Proposed.Why, p.Candidates = propose.Interrupted, "the loop was told to stop", nil
 	case err != nil:
 		return fmt.Errorf("ask proposer: %w", err)
 	}
@@ -138,19 +155,4 @@ func (l *Loop) propose(ctx context.Context) error {
 	}
 	payloads[0] = p.Proposed
 	return l.record(ctx, payloads...)
-}
-
-func (l *Loop) askUntilDrained(ctx context.Context, n int) (Proposal, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		select {
-		case <-l.Drain:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	defer waiting.Wait()
-	defer cancel()
-	return l.Proposing.Ask(ctx, l.State, n)
 }

@@ -202,8 +202,8 @@ func TestProposerAndCrashes(t *testing.T) {
 	}
 }
 
-// A limit pauses, an interruption and an error record nothing; the same ask is
-// put again.
+// A limit pauses and an error records nothing: the same ask is put again. One that
+// ended because loopd stops is recorded as such.
 func TestProposerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(13)
@@ -233,15 +233,66 @@ func TestProposerThatDoesNotAnswer(t *testing.T) {
 	if err := l.Run(t.Context()); err != nil || s.Paused == nil || !s.Paused.Until.Equal(until) {
 		t.Fatalf("got %v, paused %+v, want a pause", err, s.Paused)
 	}
-	if len(s.Proposals) != 0 {
-		t.Fatalf("got %d asks recorded, want none", len(s.Proposals))
+	if len(s.Proposals) != 1 || s.Proposals[0].Refusal != propose.Interrupted {
+		t.Fatalf("got asks %+v recorded, want one that was interrupted", s.Proposals)
 	}
 	if err := l.record(t.Context(), Resumed{}); err != nil {
 		t.Fatal(err)
 	}
 	l.Proposing.Ask = p.ask
-	if err := l.Run(t.Context()); err != nil || !slices.Equal(p.asked, []int{1}) {
-		t.Errorf("got %v, asked %v, want ask 1", err, p.asked)
+	if err := l.Run(t.Context()); err != nil || !slices.Equal(p.asked, []int{2}) {
+		t.Errorf("got %v, asked %v, want ask 2", err, p.asked)
+	}
+}
+
+// A word that stops the loop ends an ask at once, which counts against nobody;
+// one that may not be recorded is answered and ends nothing.
+func TestAWordEndsAnAsk(t *testing.T) {
+	t.Parallel()
+	for name, word := range map[string]Payload{"pause": Paused{Reason: "guests", ByHand: true}, "halt": Halted{Reason: "wrong model", ByHand: true}, "finish": Finished{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(13)
+			p := &proposer{w: w, bring: one}
+			s := beginAsking(t, w, 700, 1)
+			asks := make(chan Ask)
+			say := func(p Payload) error {
+				told := make(chan error, 1)
+				asks <- Ask{p, told}
+				return <-told
+			}
+			told := make(chan error, 1)
+			hangs := func(ctx context.Context, _ *State, _ int) (Proposal, error) {
+				if alive, no := say(nil), say(Resumed{}); alive != nil || !errors.Is(no, ErrNotPaused) || ctx.Err() != nil {
+					t.Errorf("alive: %v, resume: %v, ended: %v", alive, no, ctx.Err())
+				}
+				asks <- Ask{word, told}
+				<-ctx.Done()
+				return Proposal{Proposed: Proposed{Model: "made up", Tokens: 7}, Candidates: one(1)}, ctx.Err()
+			}
+			l := w.asking(s, p, 1)
+			l.Asks, l.Proposing.Ask = asks, hangs
+			for n := range mostUnfruitful + 1 {
+				if err := errors.Join(l.Run(t.Context()), <-told); err != nil {
+					t.Fatal(err)
+				}
+				if s.Ended != nil { // at the word finish
+					break
+				}
+				last := s.Proposals[len(s.Proposals)-1]
+				if len(s.Proposals) != n+1 || last.Refusal != propose.Interrupted || last.Tokens != 7 || len(s.Progress) != 0 {
+					t.Fatalf("recorded %+v and %d candidates", s.Proposals, len(s.Progress))
+				}
+				if err := l.record(t.Context(), Resumed{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.Proposing.Ask = p.ask
+			if err := l.Run(t.Context()); err != nil || s.Ended == nil || len(s.Progress) != 1 && name != "finish" {
+				t.Errorf("%v: ended %v, %d candidates; want one ask more and its candidate", err, s.Ended, len(s.Progress))
+			}
+			audited(t, w.events)
+		})
 	}
 }
 

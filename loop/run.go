@@ -163,16 +163,23 @@ func (l *Loop) take(ctx context.Context, step Step) error {
 	}
 }
 
-// testJudge records what the judge made of the gold set.
+// testJudge records what the judge made of the gold set. Drain or a person's word
+// ends it at once.
 func (l *Loop) testJudge(ctx context.Context) error {
 	if l.TestJudge == nil {
 		return errors.New("test the judge: nobody asks it")
 	}
-	t, err := l.TestJudge(ctx)
+	var t harness.JudgeTest
+	var err error
+	word := l.attend(ctx, func(ctx context.Context) { t, err = l.TestJudge(ctx) })
+	defer l.answer(ctx, word)
 	if hold, ok := errors.AsType[*HoldError](err); ok {
 		return l.record(ctx, hold.Paused)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && (word != nil || l.drained()):
+		return nil // it is tested again when the campaign goes on
+	case err != nil:
 		return fmt.Errorf("test the judge: %w", err)
 	}
 	return l.record(ctx, JudgeTested{t})

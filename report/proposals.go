@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"loopd/candidates/propose"
 	"loopd/loop"
 )
 
@@ -16,8 +17,10 @@ type Asked struct {
 	Asks       int      `json:"asks"`
 	Candidates int      `json:"candidates"`
 	Refusals   []string `json:"refusals"` // one for each ask that brought nothing
-	Tokens     int      `json:"tokens"`
-	USD        *float64 `json:"usd"` // list price; nil where nobody named one
+	// Interrupted are the asks that ended because the campaign was told to stop.
+	Interrupted int      `json:"interrupted,omitempty"`
+	Tokens      int      `json:"tokens"`
+	USD         *float64 `json:"usd"` // list price; nil where nobody named one
 }
 
 // askedOf counts the asks of a campaign, nil for none.
@@ -31,7 +34,11 @@ func askedOf(s *loop.State) *Asked {
 			a.Models = append(a.Models, p.Model)
 		}
 		a.Candidates += len(p.Candidates)
-		if p.Refusal != "" {
+		switch p.Refusal {
+		case "":
+		case propose.Interrupted:
+			a.Interrupted++
+		default:
 			a.Refusals = append(a.Refusals, string(p.Refusal))
 		}
 		a.Tokens += p.Tokens
@@ -54,6 +61,9 @@ func (a Asked) Text() string {
 	}
 	if n := len(a.Refusals); n > 0 {
 		text += fmt.Sprintf("; %d of the asks brought nothing (%s)", n, strings.Join(slices.Compact(slices.Sorted(slices.Values(a.Refusals))), ", "))
+	}
+	if a.Interrupted > 0 {
+		text += fmt.Sprintf("; %d ended because the campaign was told to stop", a.Interrupted)
 	}
 	return text + "."
 }

@@ -20,9 +20,10 @@ func TestReportSaysWhoProposed(t *testing.T) {
 		{N: 1, Model: "agent big", Candidates: []string{"c001", "c002"}, Tokens: 100, CostUSD: &cost},
 		{N: 2, Model: "agent big", Refusal: propose.Garbage, Tokens: 50, CostUSD: &cost},
 		{N: 3, Model: "builtin", Refusal: propose.Garbage},
+		{N: 4, Model: "builtin", Refusal: propose.Interrupted},
 	}
 	a := askedOf(s)
-	want := "Asked 3 times, agent big and builtin proposed 2 candidates for $0.50 at list price; 2 of the asks brought nothing (garbage)."
+	want := "Asked 4 times, agent big and builtin proposed 2 candidates for $0.50 at list price; 2 of the asks brought nothing (garbage); 1 ended because the campaign was told to stop."
 	if a.Text() != want || a.Tokens != 150 {
 		t.Errorf("got %q with %d tokens, want %q", a.Text(), a.Tokens, want)
 	}
@@ -31,7 +32,7 @@ func TestReportSaysWhoProposed(t *testing.T) {
 		t.Error("the page does not say it")
 	}
 	data, err := json.Marshal(c)
-	if err != nil || !strings.Contains(string(data), `"proposals":{"models":["agent big","builtin"],"asks":3`) {
+	if err != nil || !strings.Contains(string(data), `"proposals":{"models":["agent big","builtin"],"asks":4`) {
 		t.Errorf("JSON: %v", err)
 	}
 }

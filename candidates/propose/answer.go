@@ -23,6 +23,9 @@ const (
 	Identical Why = "identical" // it changes nothing but white space, or was tried before
 	Hung      Why = "hung"      // no answer within the time
 	Failed    Why = "failed"    // the proposer ended with an error or said too much
+	// Interrupted is no failure of the proposer: the loop was told to stop while it
+	// was asked.
+	Interrupted Why = "interrupted"
 )
 
 // Refusal is an ask that brought no candidate. Detail is in our own words.

@@ -81,6 +81,10 @@ func liveLine(l control.Live) string {
 	switch {
 	case l.Phase == control.Running && len(l.Sessions) > 0:
 		text = "running " + plural(len(l.Sessions))
+	case l.Phase == control.Stopping && len(l.Sessions) > 0:
+		return "stopping when " + plural(len(l.Sessions)) + " under way end"
+	case l.Phase == control.Stopping:
+		return "stopping"
 	case l.Phase == control.Idle:
 		text = "idle"
 	case l.Why != "":

@@ -28,8 +28,22 @@ const webhookTime = 30 * time.Second
 // notices runs the webhook beside everything else. What goes wrong with it is
 // said and stops nothing.
 type notices struct {
+	mu      sync.Mutex
 	command string
 	running sync.WaitGroup
+}
+
+// use has a command run for every notice from now on, none where it is empty.
+func (n *notices) use(command string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.command = command
+}
+
+func (n *notices) now() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.command
 }
 
 // Wait returns when every webhook has ended.
@@ -64,10 +78,10 @@ func (s *server) notify(kind, why string) {
 
 func (s *server) send(n notice) {
 	s.log.Info("notice", "event", n.Event, "campaign", n.Campaign, "why", n.Why, "next", n.Next)
-	if s.notices.command == "" {
+	command := s.notices.now()
+	if command == "" {
 		return
 	}
-	command := s.notices.command
 	s.notices.running.Go(func() {
 		if err := runWebhook(command, s.e, n, webhookTime); err != nil {
 			s.log.Warn("webhook failed", "command", command, "error", err)

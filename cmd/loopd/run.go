@@ -160,7 +160,9 @@ func (n *night) begin(ctx context.Context, e env) error {
 		fmt.Fprintln(e.stderr, "loopd: "+n.allowed.Why)
 	}
 	s := n.campaign.Current()
-	warnOfNone(e, n.campaign.Home, s)
+	if n.proposing(e).Ask == nil {
+		warnOfNone(e, n.campaign.Home, s)
+	}
 	n.purses = pursesOf(n.cfg, s)
 	n.trial.Instrument, n.trial.Purses = s.Started.Instrument, n.purses.of
 	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
@@ -171,7 +173,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 func (n *night) run(ctx context.Context, e env) error {
 	bar := newProgress(e, n.campaign.Current().Budget())
 	defer bar.close()
-	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}))
+	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}, e.drain))
 	socket, err := control.Serve(n.campaign.Home.Dir, desk)
 	if err != nil {
 		return err

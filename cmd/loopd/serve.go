@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -149,7 +151,7 @@ func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, c
 		return err
 	}
 	defer func() { _ = lock.Release() }() // the process ends, and with it the lock
-	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewBoard("serve", clock.Wall{})}
+	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewBoard("serve", clock.Wall{}, e.drain)}
 	s.e.stderr = lineLog{log}
 	if err := s.preflight(ctx); err != nil {
 		return err
@@ -217,7 +219,7 @@ func (s *server) open(ctx context.Context) (*night, error) {
 		return nil, err
 	}
 	cfg := s.o.over(l.Config)
-	s.notices.command = cfg.ServeWebhook
+	s.notices.use(cfg.ServeWebhook)
 	o := runOptions{parallel: s.o.parallel, noIsolation: s.o.noIsolation, serving: true}
 	if o.ground, err = groundFor(ctx, s.e, cfg, o.noIsolation); err != nil {
 		return nil, err
@@ -319,6 +321,9 @@ func (l lineLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// systemdText keeps systemd from reading a specifier in a path.
+func systemdText(path string) string { return strings.ReplaceAll(path, "%", "%%") }
+
 // printUnit prints a service file for this machine.
 func printUnit(e env, manager string) error {
 	self, err := os.Executable()
@@ -329,6 +334,11 @@ func printUnit(e env, manager string) error {
 	if !ok {
 		return usageError("loopd serve --unit systemd", "--unit %q is neither systemd nor launchd", manager)
 	}
-	_, err = fmt.Fprint(e.stdout, strings.NewReplacer("{{program}}", self, "{{dir}}", e.dir).Replace(text))
+	escape := map[string]func(string) string{"systemd": systemdText, "launchd": html.EscapeString}[manager]
+	program := escape(self)
+	if manager == "systemd" {
+		program = strconv.Quote(program)
+	}
+	_, err = fmt.Fprint(e.stdout, strings.NewReplacer("{{program}}", program, "{{dir}}", escape(e.dir)).Replace(text))
 	return err
 }

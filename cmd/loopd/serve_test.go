@@ -28,7 +28,7 @@ func TestTellsSystemd(t *testing.T) {
 	defer l.Close()
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "300000")
-	board := daemon.NewBoard("serve", clock.Wall{})
+	board := daemon.NewBoard("serve", clock.Wall{}, nil)
 	board.Show(control.Idle, "", time.Now().Add(time.Hour))
 	d, err := daemon.New(daemon.Options{Dir: t.TempDir(), Board: board, Clock: clock.Wall{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestWhatIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir, at := t.TempDir(), time.Now()
 	s := &server{e: env{dir: dir}, log: slog.New(slog.DiscardHandler)}
-	s.notices.command = `echo "$LOOPD_EVENT" >>told`
+	s.notices.use(`echo "$LOOPD_EVENT" >>told`)
 	st := loop.NewState()
 	for _, p := range []loop.Payload{
 		loop.Paused{Reason: "service", Until: at.Add(time.Minute)},

@@ -76,7 +76,9 @@ func liveStatus(ctx context.Context, e env, state string) (status, error) {
 		return status{}, err
 	}
 	live, err := liveOf(ctx, home.Dir)
-	if err != nil {
+	if silent, ok := errors.AsType[*control.SilentError](err); ok {
+		fmt.Fprintf(e.stderr, "loopd: warning: %v\n", silent)
+	} else if err != nil {
 		return status{}, err
 	}
 	out, err := lookAt(ctx, home)

@@ -37,10 +37,14 @@ func (s *server) tellSystemd(ctx context.Context, d *daemon.Daemon) func() {
 	telling.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
+		drain := s.e.drain
 		for {
 			s.feed(ctx, d, patience)
 			select {
 			case <-tick.C:
+			case <-drain: // running sessions end, which takes its time
+				drain = nil
+				_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
 			case <-ctx.Done():
 				return
 			}
@@ -49,7 +53,7 @@ func (s *server) tellSystemd(ctx context.Context, d *daemon.Daemon) func() {
 	return func() {
 		cancel()
 		telling.Wait()
-		_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
+		_, _ = sd.SdNotify(false, sd.SdNotifyStopping) // an end without a signal, too
 	}
 }
 

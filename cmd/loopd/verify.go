@@ -54,7 +54,7 @@ func runVerify(ctx context.Context, e env, deep, asJSON bool) error {
 	if drifted, ok := errors.AsType[*campaign.NotSealedError](sealErr); sealErr != nil && (!ok || drifted.Drift == nil) {
 		return sealErr
 	}
-	found, err := campaign.Check(ctx, campaign.Options{Home: home, Plugin: l.Config.Plugin, Sealed: sealed, Now: time.Now, Log: logger(e)}, deep)
+	found, err := campaign.Check(ctx, campaign.Options{Home: home, Plugin: l.Config.Plugin, Sealed: sealed, Now: time.Now, Log: logger(e), Look: look}, deep)
 	if err != nil {
 		return errors.Join(sealErr, err)
 	}
@@ -186,7 +186,8 @@ func printFound(e env, f campaign.Found) error {
 		fmt.Fprintf(e.stdout, "seal: %s holds\n", f.Seal)
 	}
 	for _, ref := range f.Moved {
-		fmt.Fprintf(e.stdout, "moved or held by someone else: %s\n", ref)
+		branch := strings.TrimPrefix(ref, "refs/heads/")
+		fmt.Fprintf(e.stdout, "moved or held by someone else: %s\n  to have it as recorded: git branch -D %s && loopd verify\n", branch, branch)
 	}
 	if f.Kept > 0 {
 		fmt.Fprintf(e.stdout, "kept: the files of %s, as they were recorded\n", counted(f.Kept, "trial"))

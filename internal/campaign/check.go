@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"loopd/internal/ledger"
@@ -43,6 +44,9 @@ func Check(ctx context.Context, o Options, deep bool) (Found, error) {
 	f := Found{Mended: []string{}}
 	l, err := ledger.OpenReadOnly(o.Home.Dir)
 	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+		if left := o.Home.leftBehind(); left != "" {
+			return f, &ledger.DamageError{What: fmt.Sprintf("%v, and %s is left of its campaigns", err, left)}
+		}
 		return f, nil
 	}
 	if err != nil {
@@ -66,6 +70,16 @@ func Check(ctx context.Context, o Options, deep bool) (Found, error) {
 		return f, err
 	}
 	return f, f.kept(ctx, o.Home)
+}
+
+// leftBehind is something that only a campaign makes, empty where there is none.
+func (h Home) leftBehind() string {
+	for _, path := range []string{h.Results(), h.Trials()} {
+		if _, err := os.Lstat(path); err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // kept compares what is kept of each trial with the digests in the ledger.
@@ -119,7 +133,12 @@ func (f *Found) mend(ctx context.Context, o Options) error {
 	if f.Mended, err = c.Stale(); err != nil {
 		return err
 	}
-	return c.project(c.states...)
+	wrong, err := c.wrongGlance(ctx)
+	if wrong {
+		f.Mended = append(f.Mended, c.Home.Glance())
+		c.glance(ctx)
+	}
+	return errors.Join(err, c.project(c.states...))
 }
 
 // EndUnderWay ends the campaign under way without opening its suite, because

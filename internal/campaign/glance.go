@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,17 +57,42 @@ func (c *Campaign) glance(ctx context.Context) {
 }
 
 func (c *Campaign) writeGlance(ctx context.Context, s *loop.State) error {
-	seq, _, err := c.ledger.Last(ctx, "")
+	data, err := c.renderGlance(ctx, s)
 	if err != nil {
 		return err
 	}
+	return atomicfile.WriteFile(c.Home.Glance(), data, fileMode)
+}
+
+func (c *Campaign) renderGlance(ctx context.Context, s *loop.State) ([]byte, error) {
+	seq, _, err := c.ledger.Last(ctx, "")
+	if err != nil {
+		return nil, err
+	}
 	look, err := json.Marshal(c.Look(s, c.states))
 	if err != nil {
-		return fmt.Errorf("render status: %w", err)
+		return nil, fmt.Errorf("render status: %w", err)
 	}
 	data, err := json.Marshal(Glance{Schema: GlanceSchema, Seq: seq, Look: look})
 	if err != nil {
-		return fmt.Errorf("render status: %w", err)
+		return nil, fmt.Errorf("render status: %w", err)
 	}
-	return atomicfile.WriteFile(c.Home.Glance(), data, fileMode)
+	return data, nil
+}
+
+// wrongGlance says whether a look that would be used is not what the ledger gives.
+func (c *Campaign) wrongGlance(ctx context.Context) (bool, error) {
+	s := c.Current()
+	if c.Look == nil || s == nil {
+		return false, nil
+	}
+	if _, used := c.Home.ReadGlance(ctx, c.ledger); !used {
+		return false, nil
+	}
+	want, err := c.renderGlance(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	got, err := os.ReadFile(c.Home.Glance())
+	return err == nil && !bytes.Equal(got, want), err
 }

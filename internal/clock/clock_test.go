@@ -2,6 +2,7 @@ package clock_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +82,23 @@ func TestMovedGoesOn(t *testing.T) {
 	if past, _ := m.Deadline(start); !closed(past) {
 		t.Error("a deadline that is past is open")
 	}
+}
+
+// TestMovedMeetsEveryDeadline on the way, the earliest first, whatever the order in
+// which they were set; nobody needs to look on.
+func TestMovedMeetsEveryDeadline(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC)
+	var seen []time.Duration
+	m := clock.NewMoved(start, func(at time.Time) { seen = append(seen, at.Sub(start)) })
+	for _, h := range []time.Duration{3, 1, 2, 5} {
+		_, release := m.Deadline(start.Add(h * time.Hour))
+		defer release()
+	}
+	if !m.Wait(t.Context(), nil, start.Add(4*time.Hour)) || !slices.Equal(seen, []time.Duration{time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}) {
+		t.Errorf("went by way of %v", seen)
+	}
+	clock.NewMoved(start, nil).Advance(time.Hour)
 }
 
 func closed(c <-chan struct{}) bool {

@@ -27,7 +27,7 @@ type Client struct{ dir string }
 // when something is asked.
 func Dial(dir string) Client { return Client{dir} }
 
-// Live returns what the loopd that runs does, or *NotRunningError.
+// Live returns what the loopd that runs does, or *NotRunningError, or *SilentError.
 func (c Client) Live(ctx context.Context) (Live, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -37,11 +37,13 @@ func (c Client) Live(ctx context.Context) (Live, error) {
 }
 
 // Do says a word and returns what became of it: *RefusedError where the loopd
-// that runs will not, *NotRunningError where none does.
+// that runs will not, *NotRunningError where none does, *SilentError where it does
+// not answer.
 func (c Client) Do(ctx context.Context, w Word, reason string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, doTime)
 	defer cancel()
-	body, err := json.Marshal(told{reason})
+	until, _ := ctx.Deadline()
+	body, err := json.Marshal(told{reason, until.Round(0)})
 	if err != nil {
 		return "", err
 	}
@@ -74,6 +76,9 @@ func (c Client) ask(ctx context.Context, method, what string, body []byte, into 
 	res, err := client.Do(r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return 0, &NotRunningError{Dir: c.dir} // the second is what a killed loopd leaves
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return 0, &SilentError{Dir: c.dir}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("ask the loopd that runs for %s: %w", c.dir, err)

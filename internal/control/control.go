@@ -72,6 +72,15 @@ type NotRunningError struct{ Dir string }
 // Error names the directory.
 func (e *NotRunningError) Error() string { return fmt.Sprintf("no loopd runs for %s", e.Dir) }
 
+// SilentError says that a loopd listens for a state directory and does not answer,
+// as one that is stopped or has too much to do.
+type SilentError struct{ Dir string }
+
+// Error names the directory.
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the loopd that runs for %s does not answer", e.Dir)
+}
+
 // RefusedError is the answer of a loopd that runs and will not do what it was told.
 type RefusedError struct {
 	Word Word

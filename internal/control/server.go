@@ -23,9 +23,15 @@ type Service interface {
 // maxBody bounds what a word may say.
 const maxBody = 4 << 10
 
+// patience is how long a client may take to say what it wants.
+const patience = 5 * time.Second
+
 // told is a word on the wire, and answer what came of it.
 type told struct {
 	Reason string `json:"reason,omitempty"`
+	// Until is when whoever says it gives up: what a loopd that was stopped finds in
+	// its socket when it goes on is not done any more.
+	Until time.Time `json:"until,omitzero"`
 }
 
 type answer struct {
@@ -49,7 +55,7 @@ func Serve(dir string, s Service) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { write(w, http.StatusOK, s.Live()) })
 	mux.HandleFunc("POST /do/{word}", func(w http.ResponseWriter, r *http.Request) { do(w, r, s) })
-	out := &Server{http: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, path: l.Addr().String()}
+	out := &Server{http: &http.Server{Handler: mux, ReadHeaderTimeout: patience, ReadTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: maxBody}, path: l.Addr().String()}
 	out.wait.Go(func() { _ = out.http.Serve(l) }) // it ends when the server is closed
 	return out, nil
 }
@@ -59,6 +65,15 @@ func do(w http.ResponseWriter, r *http.Request, s Service) {
 	var t told
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&t); err != nil || !slices.Contains(Words(), word) {
 		write(w, http.StatusBadRequest, answer{Refused: "not a word loopd knows"})
+		return
+	}
+	if !t.Until.IsZero() && time.Now().After(t.Until) {
+		write(w, http.StatusConflict, answer{Refused: "said too long ago"})
+		return
+	}
+	// What follows may take longer, and ends when the client goes.
+	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil {
+		write(w, http.StatusConflict, answer{Refused: err.Error()})
 		return
 	}
 	done, err := s.Do(r.Context(), word, t.Reason)

@@ -92,5 +92,9 @@ func find(dir string) (string, error) {
 		return "", fmt.Errorf("find control socket: %w", err)
 	}
 	path = strings.TrimSpace(string(text))
-	return path, ours(filepath.Dir(path))
+	err = ours(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) { // such as after a restart of the machine
+		err = &NotRunningError{Dir: dir}
+	}
+	return path, err
 }

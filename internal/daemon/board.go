@@ -18,6 +18,7 @@ import (
 // Board shows what a loopd that runs is doing. It is safe for concurrent use.
 type Board struct {
 	clock clock.Clock
+	drain <-chan struct{}
 
 	mu       sync.Mutex
 	live     control.Live
@@ -29,10 +30,11 @@ type running struct {
 	lines string // the file its lines are written to
 }
 
-// NewBoard makes the board of the process that runs a verb.
-func NewBoard(verb string, c clock.Clock) *Board {
+// NewBoard makes the board of the process that runs a verb. Once drain closes it
+// shows that the process stops; nil never does.
+func NewBoard(verb string, c clock.Clock, drain <-chan struct{}) *Board {
 	return &Board{
-		clock: c, sessions: make(map[string]running),
+		clock: c, drain: drain, sessions: make(map[string]running),
 		live: control.Live{PID: os.Getpid(), Verb: verb, Since: c.Now().UTC(), Phase: control.Opening},
 	}
 }
@@ -75,6 +77,11 @@ func (b *Board) Live() control.Live {
 		list = append(list, r)
 	}
 	b.mu.Unlock()
+	select {
+	case <-b.drain:
+		out.Phase, out.Why, out.Until = control.Stopping, "", time.Time{}
+	default:
+	}
 	out.Now = b.clock.Now().UTC()
 	out.Sessions = make([]control.Session, 0, len(list))
 	for _, r := range list {

@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -42,7 +44,7 @@ type Daemon struct {
 	poke  chan struct{} // the memory has changed: the windows are to be looked at again
 	mu    sync.Mutex
 	mem   Memory
-	hands sync.Mutex // one hand at a time
+	hands chan struct{} // has a value while the campaign is in somebody's hands
 }
 
 var _ control.Service = (*Daemon)(nil)
@@ -56,7 +58,7 @@ func New(o Options) (*Daemon, error) {
 	if m.Open {
 		m.LastStart, m.Open = m.LastStart.Add(-time.Nanosecond), false
 	}
-	return &Daemon{Desk: NewDesk(o.Board), o: o, poke: make(chan struct{}, 1), mem: m}, nil
+	return &Daemon{Desk: NewDesk(o.Board), o: o, poke: make(chan struct{}, 1), mem: m, hands: make(chan struct{}, 1)}, nil
 }
 
 // memory is what is remembered now.
@@ -130,7 +132,7 @@ const busyAgain = time.Minute
 // window remembers that it is opened, and works in it. What goes wrong ends the
 // window and not the daemon: the next one may find it mended.
 func (d *Daemon) window(ctx context.Context, w control.Window) error {
-	if err := d.remember(func(m *Memory) { m.LastStart, m.Open = w.Start, true }); err != nil {
+	if err := d.note(func(m *Memory) { m.LastStart, m.Open = w.Start, true }); err != nil {
 		return err
 	}
 	d.o.Board.InWindow(&w)
@@ -144,7 +146,7 @@ func (d *Daemon) window(ctx context.Context, w control.Window) error {
 			if d.stopping(ctx) {
 				return nil
 			}
-			return d.remember(func(m *Memory) { m.Open = false })
+			return d.note(func(m *Memory) { m.Open = false })
 		}
 		d.o.Board.Show(control.Waiting, locked.Error(), d.o.Clock.Now().Add(busyAgain))
 		d.wait(ctx, d.o.Clock.Now().Add(busyAgain))
@@ -154,12 +156,17 @@ func (d *Daemon) window(ctx context.Context, w control.Window) error {
 // work runs the window under guard. A panic is an error here and a trace there.
 func (d *Daemon) work(ctx context.Context, w control.Window) (why string, err error) {
 	err = errors.New("the work of this window panicked; the next window runs")
-	d.hands.Lock() // a hand that has the ledger open gives it back first
-	defer d.hands.Unlock()
+	d.hands <- struct{}{} // a hand that has the ledger open gives it back first
+	defer func() { <-d.hands }()
 	d.o.Guard(func() {
 		d.o.Board.Show(control.Opening, "", w.End)
 		asks, shut := d.Open()
 		defer shut()
+		// Who paused until now was told that nothing opens; later words are heard.
+		if m := d.memory(); !m.Held.IsZero() {
+			why, err = m.Why, nil
+			return
+		}
 		why, err = d.o.Work(ctx, w, d.o.Drain, asks)
 	})
 	return why, err
@@ -176,15 +183,24 @@ func (d *Daemon) concluded(why string, err error) {
 	d.o.Board.Stopped(why)
 }
 
+// remember changes the memory. The error is that it would not outlive a restart.
 func (d *Daemon) remember(change func(*Memory)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	m := d.mem
-	change(&m)
-	if err := m.write(d.o.Dir); err != nil {
-		return err
+	change(&d.mem)
+	return d.mem.write(d.o.Dir)
+}
+
+// note remembers what a restart may forget: a full disk ends no daemon. Without
+// its state directory, and the lock in it, a daemon is no longer the only one.
+func (d *Daemon) note(change func(*Memory)) error {
+	err := d.remember(change)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the state directory is gone: %w", err)
 	}
-	d.mem = m
+	if err != nil {
+		d.o.Log.Error("a restart would not know of this window", "error", err)
+	}
 	return nil
 }
 
@@ -202,7 +218,8 @@ func (d *Daemon) Do(ctx context.Context, w control.Word, reason string) (string,
 	if err != nil {
 		return "", err
 	}
-	return done, d.say(ctx, p)
+	_, err = d.say(ctx, p)
+	return done, err
 }
 
 // pause holds every window until resume, also where no campaign is under way.
@@ -212,42 +229,70 @@ func (d *Daemon) pause(ctx context.Context, reason string) (string, error) {
 		return "", err
 	}
 	why := byHand("paused by hand", reason)
-	if err := d.remember(func(m *Memory) { m.Held, m.Why = d.o.Clock.Now().UTC(), why }); err != nil {
-		return "", err
-	}
-	if err := d.say(ctx, p); err != nil {
+	kept := d.remember(func(m *Memory) { m.Held, m.Why = d.o.Clock.Now().UTC(), why })
+	defer d.wake()
+	heard, err := d.say(ctx, p)
+	switch {
+	case kept != nil:
+		return "", fmt.Errorf("no window opens, but a restart would forget it: %w", kept)
+	case heard && err != nil && !errors.Is(err, loop.ErrNotUnderWay):
+		return "", fmt.Errorf("no window opens until loopd resume, but %w", err)
+	case err != nil:
 		d.o.Log.Info("nothing to pause", "why", err)
 		done = "paused: no window opens until loopd resume"
 	}
-	d.wake()
 	return done, nil
 }
 
-// resume lets windows open again, the one that should be open now included.
+// resume lets windows open again, the one that should be open now included. One
+// whose loop goes on at this word is open.
 func (d *Daemon) resume(ctx context.Context) (string, error) {
 	held := !d.memory().Held.IsZero()
-	if err := d.say(ctx, loop.Resumed{}); err != nil && !held {
+	heard, err := d.say(ctx, loop.Resumed{})
+	nothing := errors.Is(err, errNobody) || errors.Is(err, loop.ErrNotPaused)
+	if err != nil && !(held && nothing) {
 		return "", err
 	}
-	if err := d.remember(func(m *Memory) { *m = Memory{} }); err != nil {
-		return "", err
+	defer d.wake()
+	if err := d.remember(func(m *Memory) {
+		m.Held, m.Why = time.Time{}, ""
+		if !heard {
+			*m = Memory{}
+		}
+	}); err != nil {
+		return "", fmt.Errorf("going on, but a restart would forget it: %w", err)
 	}
-	d.wake()
 	return "going on", nil
 }
 
-// say tells the campaign under way, through the loop that runs it where one does.
-func (d *Daemon) say(ctx context.Context, p loop.Payload) error {
-	if err := d.tell(ctx, p); !errors.Is(err, errShut) {
-		return err
+// errNobody says that there is no campaign a word could be for.
+var errNobody = errors.New("no campaign is under way")
+
+// say tells the campaign under way, and whether a loop that runs it heard it.
+func (d *Daemon) say(ctx context.Context, p loop.Payload) (heard bool, err error) {
+	for {
+		opens := d.opens()
+		if err := d.tell(ctx, p); !errors.Is(err, errShut) {
+			return true, err
+		}
+		select {
+		case d.hands <- struct{}{}:
+			some, err := d.byHand(ctx, p)
+			if err == nil && !some {
+				err = errNobody
+			}
+			return false, err
+		case <-opens: // a loop can hear it by now
+		case <-ctx.Done():
+			return false, fmt.Errorf("the campaign is in use: %w", ctx.Err())
+		}
 	}
-	d.hands.Lock()
-	defer d.hands.Unlock()
-	some, err := d.o.Hand(ctx, p)
-	if err == nil && !some {
-		err = errors.New("no campaign is under way")
-	}
-	return err
+}
+
+// byHand does it without a loop, and gives the campaign out of hand.
+func (d *Daemon) byHand(ctx context.Context, p loop.Payload) (bool, error) {
+	defer func() { <-d.hands }()
+	return d.o.Hand(ctx, p)
 }
 
 // wake has the windows looked at again.

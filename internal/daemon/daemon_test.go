@@ -39,6 +39,7 @@ type house struct {
 	told   []string
 	drain  chan struct{}
 	daemon *daemon.Daemon
+	never  bool // no window ever opens
 }
 
 func (h *house) open(t *testing.T) {
@@ -46,8 +47,8 @@ func (h *house) open(t *testing.T) {
 	h.drain = make(chan struct{})
 	var err error
 	h.daemon, err = daemon.New(daemon.Options{
-		Dir: h.dir, Clock: clock.Wall{}, Board: daemon.NewBoard("serve", clock.Wall{}), Drain: h.drain, Log: slog.New(slog.DiscardHandler),
-		Windows: daemon.Windows{Starts: []daemon.Schedule{daily(22)}, End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }},
+		Dir: h.dir, Clock: clock.Wall{}, Board: daemon.NewBoard("serve", clock.Wall{}, h.drain), Drain: h.drain, Log: slog.New(slog.DiscardHandler),
+		Windows: daemon.Windows{Starts: h.starts(), End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }},
 		Guard: func(work func()) {
 			defer func() { _ = recover() }()
 			work()
@@ -62,6 +63,14 @@ func (h *house) open(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// starts are when windows begin.
+func (h *house) starts() []daemon.Schedule {
+	if h.never {
+		return nil
+	}
+	return []daemon.Schedule{daily(22)}
 }
 
 // run runs the daemon for that long, and what somebody does meanwhile.
@@ -274,7 +283,7 @@ func TestBadMemory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "serve.json"), []byte("{half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.New(daemon.Options{Dir: dir, Board: daemon.NewBoard("serve", clock.Wall{})}); err == nil {
+	if _, err := daemon.New(daemon.Options{Dir: dir, Board: daemon.NewBoard("serve", clock.Wall{}, nil)}); err == nil {
 		t.Error("half a file was read")
 	}
 }

@@ -18,12 +18,15 @@ type Desk struct {
 	asks chan loop.Ask
 	mu   sync.Mutex
 	shut chan struct{} // closed when nobody hears asks any more; nil before anybody does
+	next chan struct{} // closed when somebody hears them the next time
 }
 
 var _ control.Service = (*Desk)(nil)
 
 // NewDesk makes the desk beside a board.
-func NewDesk(b *Board) *Desk { return &Desk{Board: b, asks: make(chan loop.Ask)} }
+func NewDesk(b *Board) *Desk {
+	return &Desk{Board: b, asks: make(chan loop.Ask), next: make(chan struct{})}
+}
 
 // Open says that somebody hears asks from now on, until the function it returns
 // is called.
@@ -32,12 +35,21 @@ func (d *Desk) Open() (asks <-chan loop.Ask, shut func()) {
 	defer d.mu.Unlock()
 	over := make(chan struct{})
 	d.shut = over
+	close(d.next)
+	d.next = make(chan struct{})
 	return d.asks, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.shut = nil
 		close(over)
 	}
+}
+
+// opens is closed when somebody hears asks the next time.
+func (d *Desk) opens() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.next
 }
 
 // errShut says that no loop runs that could hear a word.
@@ -54,11 +66,27 @@ func (d *Desk) tell(ctx context.Context, p loop.Payload) error {
 	told := make(chan error, 1)
 	select {
 	case d.asks <- loop.Ask{Payload: p, Done: told}:
-		return <-told
+		return answered(told, shut)
 	case <-shut:
 		return errShut
 	case <-ctx.Done():
 		return fmt.Errorf("the loop does not answer: %w", ctx.Err())
+	}
+}
+
+// answered waits for the answer to what a loop has heard. One that ends without
+// giving it may have recorded it or not.
+func answered(told <-chan error, shut <-chan struct{}) error {
+	select {
+	case err := <-told:
+		return err
+	case <-shut:
+	}
+	select {
+	case err := <-told:
+		return err
+	default:
+		return errors.New("the loop ended before it answered")
 	}
 }
 

@@ -27,7 +27,8 @@ const overdue = 24 * time.Hour
 // counts. The second result is false when none will ever begin.
 func (w Windows) Next(now, last time.Time) (control.Window, bool) {
 	from := now.Add(-overdue)
-	if last.After(from) {
+	// A start far ahead was noted by a clock that was wrong.
+	if last.After(from) && last.Before(now.Add(overdue)) {
 		from = last
 	}
 	var open, next control.Window

@@ -69,6 +69,9 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("written by a newer loopd: it has schema %d, this loopd knows up to %d", e.Have, e.Known)
 }
 
+// Hint returns the command to type.
+func (e *VersionError) Hint() string { return "loopd version" }
+
 // DamageError says that the record cannot be trusted from Seq on. Seq 0 means
 // that the damage is in the file and not in one event.
 type DamageError struct {

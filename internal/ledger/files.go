@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -94,7 +95,19 @@ func Hold(dir, name string) (*Lock, error) {
 // this one. The file stays: removing it would let two processes lock two files.
 func (l *Lock) Release() error { return errors.Join(os.Truncate(l.file.Path(), 0), l.file.Close()) }
 
+// holder is the number of the process that holds a lock, 0 where it has not
+// written it down within a moment.
 func holder(path string) int {
+	for range 20 {
+		if pid := written(path); pid != 0 {
+			return pid
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return 0
+}
+
+func written(path string) int {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0

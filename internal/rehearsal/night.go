@@ -93,7 +93,7 @@ func RunNight(ctx context.Context, o NightOptions) (Result, []NightFault, error)
 		return Result{}, nil, err
 	}
 	n.clock = clock.NewMoved(n.phase.Now, n.moved)
-	n.board = daemon.NewBoard("serve", n.clock)
+	n.board = daemon.NewBoard("serve", n.clock, nil)
 	if err := home(o.Dir).Make(); err != nil {
 		return Result{}, nil, err
 	}
