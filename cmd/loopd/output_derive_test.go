@@ -72,6 +72,7 @@ func (d *derivation) describe(t reflect.Type, s *jsonschema.Schema) (err error) 
 	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array:
 		return d.describe(t.Elem(), s.Items)
 	case t.Kind() == reflect.Map:
+		s.Type, s.Types = "", []string{"null", "object"} // which the library does for lists alone
 		return d.describe(t.Elem(), s.AdditionalProperties)
 	case t.Kind() != reflect.Struct:
 		return nil

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -289,6 +290,22 @@ func TestDamagedDocumentsDoNotFit(t *testing.T) {
 					delete(first, "more")
 				}
 			}
+		}
+	}
+}
+
+// A document in which nothing is set fits, too: what may be null, empty or left out
+// is told apart.
+func TestEmptyDocumentsFit(t *testing.T) {
+	t.Parallel()
+	for _, o := range outputs {
+		v := reflect.New(o.shape).Elem()
+		if own := v.FieldByName("Schema"); own.IsValid() {
+			own.SetString(o.schema)
+		}
+		text, err := marshal(v.Interface())
+		if err := errors.Join(err, fits(text)); err != nil {
+			t.Errorf("%s: %v", o.schema, err)
 		}
 	}
 }
