@@ -151,7 +151,7 @@ func TestManyResultsArePaged(t *testing.T) {
 	dir := privateDir(t)
 	id := keep(t, dir, evalJSON(t, "c.yaml", results...))
 	s := openSite(t, optionsFor(t, dir))
-	for page, want := range map[int]string{1: "case-00039", 3: "case-08039", 100: "case-09899", 999: "case-09899", -1: "case-00039"} {
+	for page, want := range map[int]string{-1: "case-00039", 3: "case-08039", 999: "case-09899"} {
 		body := s.want(fmt.Sprintf("/eval/%s?page=%d", id, page))
 		if rows := strings.Count(body, `<th scope="row">case-`); rows != pagedBy {
 			t.Errorf("page %d has %d rows", page, rows)
@@ -288,20 +288,18 @@ func TestEvaluationsInABrowser(t *testing.T) {
 		r.Settle()
 		all = append(all, r)
 	}
-	for i := range 150 {
+	for i := range 5 {
 		all = append(all, diagnosed(fmt.Sprint(i), ""))
 	}
 	first := keep(t, dir, evalJSON(t, attacks[0], all[25:]...))
 	second := keep(t, dir, evalJSON(t, attacks[0], all...))
-	third := keep(t, dir, evalJSON(t, attacks[0], all[:25]...))
 	s := openSite(t, optionsFor(t, dir))
 	file, err := FileOfReport(Options{Now: s.s.o.Now, Opened: []Opened{inMemory(attacks[1], evalJSON(t, attacks[0], all...))}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.do(t, chromedp.Navigate(s.s.Link()))
-	shown := 0
-	look := func(address string) {
+	look := func(address string) (shown int) {
 		for _, scheme := range []string{"light", "dark"} {
 			b.scheme(t, scheme)
 			b.do(t, chromedp.Navigate(address), chromedp.Evaluate[chromedp.Void](rules))
@@ -316,13 +314,12 @@ func TestEvaluationsInABrowser(t *testing.T) {
 			t.Errorf("%.80s is wider than its window", address)
 		}
 		text := eval[string](t, b, "document.documentElement.textContent")
-		shown += len(slices.DeleteFunc(slices.Clone(attacks), func(a string) bool { return !strings.Contains(text, a) }))
+		return len(slices.DeleteFunc(slices.Clone(attacks), func(a string) bool { return !strings.Contains(text, a) }))
 	}
-	for _, path := range []string{"/eval", "/eval/" + second, "/eval/" + second + "?page=2", "/eval/" + second + "/beside/" + first, "/eval/" + third + "/beside/" + second} {
-		look(b.address(s, path))
-	}
-	if shown < 2*len(attacks) {
-		t.Errorf("%d attacks are shown as the texts they are", shown)
+	for path, least := range map[string]int{"/eval": 1, "/eval/" + second: len(attacks), "/eval/" + second + "/beside/" + first: 10} {
+		if shown := look(b.address(s, path)); shown < least {
+			t.Errorf("%s shows %d attacks as the texts they are, want %d", path, shown, least)
+		}
 	}
 	b.do(t, chromedp.Navigate(b.address(s, "/eval/"+second)), chromedp.Click(chromedp.CSS(`.shows a[href="?show=pass#results"]`)))
 	b.until(t, `location.search === "?show=pass" && document.querySelector(".results .fail") === null`)
@@ -332,7 +329,9 @@ func TestEvaluationsInABrowser(t *testing.T) {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	look("file://" + path)
+	if shown := look("file://" + path); shown != len(attacks) {
+		t.Errorf("the file shows %d attacks as the texts they are", shown)
+	}
 }
 
 // Looking changes nothing.
