@@ -69,8 +69,9 @@ func (d Dropped) Candidate() (candidates.Candidate, error) {
 // nothing is taken out of these afterwards.
 func noSecret(c candidates.Candidate) error {
 	var errs []error
+	redactor := redact.New()
 	look := func(what, text string) {
-		if clean := redact.New().Bytes([]byte(text)); string(clean) != text {
+		if clean := redactor.Bytes([]byte(text)); string(clean) != text {
 			errs = append(errs, fmt.Errorf("%s holds what looks like a secret", what))
 		}
 	}

@@ -206,7 +206,7 @@ func TestSpoolOfThousands(t *testing.T) {
 	if len(got) != files/2 || len(refused) != files/10 || len(left) != len(got)+len(refused) || strings.Count(n.log.String(), "spool file refused") != files/10 {
 		t.Errorf("got %d candidates and %d refused of %d files, %d left", len(got), len(refused), files, len(left))
 	}
-	if took := time.Since(began); took > time.Minute {
+	if took := time.Since(began); took > 5*time.Minute { // far more than it may, for machines that do much else
 		t.Errorf("took %v", took)
 	}
 }
