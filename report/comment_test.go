@@ -46,8 +46,9 @@ func TestCommentGoldens(t *testing.T) {
 // whatever it is and wherever it stands.
 func TestCommentsHoldAnything(t *testing.T) {
 	t.Parallel()
+	s := fullStory(t)
 	for _, bad := range hostile {
-		for name, text := range hostileComments(t, bad) {
+		for name, text := range hostileComments(t, s, bad) {
 			if len(text) > longestComment || !utf8.Valid(text) {
 				t.Errorf("%q in %s: %d bytes", bad, name, len(text))
 			}
@@ -57,19 +58,19 @@ func TestCommentsHoldAnything(t *testing.T) {
 }
 
 // hostileComments are comments of every kind with a text wherever one can stand.
-func hostileComments(t *testing.T, bad string) map[string][]byte {
+func hostileComments(t *testing.T, s *loop.State, bad string) map[string][]byte {
 	t.Helper()
-	d := BuildDigest(fullStory(t), Texts{"a": "x\n"}, Texts{"a": bad + "\n" + bad})
+	d := BuildDigest(s, Texts{"a": "x\n"}, Texts{"a": bad + "\n" + bad})
 	d.Headline, d.Plugin, d.ID, d.Warnings = bad, bad, bad, []string{bad, bad}
 	d.Lost = []Lost{{Class: harness.Hang, Count: 1, Why: bad}}
-	for range 50 {
+	for range commentRows + 1 {
 		d.Candidates = append(d.Candidates, Summary{ID: bad, Rationale: bad, Verdict: loop.Keep})
 		d.Cells = append(d.Cells, Cell{Name: bad})
 	}
 	diff := Diff{Harness: harness.Unprompted, A: Side{Campaign: bad}, B: Side{Campaign: bad}, Differs: []string{bad}, Readings: []ReadOn{{Name: bad, A: Reading(bad)}}, Invalid: []CountedOn{{Name: bad}}}
 	saved := Diff{Harness: harness.Trace, Differs: []string{bad}, Saved: &SavedDiff{A: SavedSide{Name: bad}, B: SavedSide{Name: bad}}}
 	var results []harness.Evaluated
-	for range 150 {
+	for range foldedRows + 1 {
 		diff.Regressions, diff.Cells = append(diff.Regressions, bad), append(diff.Cells, Change{Name: bad, Trend: Trend(bad)})
 		saved.Regressions, saved.Saved.Items = append(saved.Regressions, bad), append(saved.Saved.Items, Item{Case: bad, Document: bad, Name: bad, A: bad, B: bad})
 		results = append(results, evaluated(bad, harness.Fail, func(e *harness.Evaluated) { e.Trace, e.Verdict = bad, bad }))
@@ -84,6 +85,7 @@ func hostileComments(t *testing.T, bad string) map[string][]byte {
 }
 
 var (
+	ticks  = regexp.MustCompile("`+")
 	fenced = regexp.MustCompile("(?ms)^(`{3,})diff\n.*?^(`{3,})\n")
 	ours   = regexp.MustCompile(`(?m)^<!-- loopd [a-z ]+ [A-Za-z0-9._-]+ -->$|^</?details>$|^<summary>[A-Za-z, ]+</summary>$|^## `)
 	means  = regexp.MustCompile("(?i)[@#<>!&*~$\\\\`\x1b\u202e]|://|www\\.|\\]\\(|\\bgh-|:\\+1:")
@@ -125,7 +127,7 @@ func holds(t *testing.T, where, text string) {
 func withoutCode(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
-		runs := regexp.MustCompile("`+").FindAllStringIndex(line, -1)
+		runs := ticks.FindAllStringIndex(line, -1)
 		at := 0
 		for len(runs) > 0 {
 			begin := runs[0]
