@@ -58,7 +58,13 @@ func (s *Shift) past() bool { return !s.End.IsZero() && !s.Clock.Now().Before(s.
 
 // closing is a channel that closes when drain does, or at the end of the shift.
 func (s *Shift) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
-	if s.End.IsZero() {
+	drained := false
+	select {
+	case <-drain:
+		drained = true // at once: nothing is to be started
+	default:
+	}
+	if drained || s.End.IsZero() {
 		return drain, func() {}
 	}
 	end, release := s.Clock.Deadline(s.End)

@@ -109,6 +109,17 @@ func TestAnyWordsAtAnyTime(t *testing.T) {
 	})
 }
 
+// TestAPauseJustBeforeAWindow: nothing opens though the hand that looks for a
+// campaign to pause is still at it when the window should.
+func TestAPauseJustBeforeAWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		if wrong := saying(t, []step{{2*time.Hour - time.Second, "pause"}}); wrong != "" {
+			t.Error(wrong)
+		}
+	})
+}
+
 // saying does the steps and says what went wrong.
 func saying(t *testing.T, steps []step) string {
 	c, again := &work{}, 0
@@ -119,7 +130,12 @@ func saying(t *testing.T, steps []step) string {
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan struct{})
 		go func() { defer close(over); _ = h.daemon.Run(ctx) }()
+		ended := false
 		stop = func(kill bool) {
+			if ended {
+				return
+			}
+			ended = true
 			if kill {
 				cancel()
 			}
@@ -131,6 +147,7 @@ func saying(t *testing.T, steps []step) string {
 	}
 	<-time.After(20 * time.Hour) // two hours before a window
 	start()
+	defer func() { stop(false) }()
 	held := false
 	for i, s := range steps {
 		<-time.After(s.After)
