@@ -293,6 +293,9 @@ func (o rehearseOptions) check() error {
 	case o.candidates < 0 || o.sessions < 1 || o.parallel < 1:
 		return usageError("loopd rehearse --help", "--candidates %d, --sessions %d, --parallel %d: too small", o.candidates, o.sessions, o.parallel)
 	}
+	if _, err := planOf(o); len(o.kinds) > 0 && err != nil {
+		return usageError("loopd rehearse --print-plan", "%v", err)
+	}
 	return nil
 }
 
