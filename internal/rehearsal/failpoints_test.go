@@ -234,7 +234,7 @@ func killedAt(t *testing.T, all ...point) []point {
 		}
 	}
 	var r Result
-	out := goOn(t, root, "")
+	out := goOn(t, root)
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
@@ -257,9 +257,8 @@ func prepareKill(t *testing.T, root string, p point) {
 	dropInto(t, home(filepath.Join(root, "work")))
 }
 
-// step starts or continues the rehearsal with a point armed and says whether it
-// was killed there; false when it came to its end first.
-func step(t *testing.T, root string, p point) bool {
+// armed starts or continues the rehearsal with a point armed; "" arms none.
+func armed(t *testing.T, root, point string) *exec.Cmd {
 	t.Helper()
 	work := filepath.Join(root, "work")
 	_, err := os.Stat(filepath.Join(work, "rehearsal.json"))
@@ -270,14 +269,22 @@ func step(t *testing.T, root string, p point) bool {
 		}
 	}
 	cmd := command(t.Context(), t, small(), root, resume)
-	cmd.Env = append(cmd.Env, failpoint.Variable+"="+p.String(), pinVariable+"="+filepath.Join(root, "pin"))
-	err = cmd.Run()
+	cmd.Env = append(cmd.Env, failpoint.Variable+"="+point, pinVariable+"="+filepath.Join(root, "pin"))
+	return cmd
+}
+
+// step goes on with a point armed and says whether the rehearsal was killed there;
+// false when it came to its end first.
+func step(t *testing.T, root string, p point) bool {
+	t.Helper()
+	cmd := armed(t, root, p.String())
+	err := cmd.Run()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:
 		return false
 	case failed && exit.ExitCode() == -1:
-		soundLedger(t, home(work))
+		soundLedger(t, home(filepath.Join(root, "work")))
 		return true
 	}
 	t.Fatalf("with %s: %v: %s", p, err, cmd.Stderr)
@@ -285,10 +292,9 @@ func step(t *testing.T, root string, p point) bool {
 }
 
 // goOn continues the rehearsal to its end and returns what it printed.
-func goOn(t *testing.T, root, armed string) []byte {
+func goOn(t *testing.T, root string) []byte {
 	t.Helper()
-	cmd := command(t.Context(), t, small(), root, true)
-	cmd.Env = append(cmd.Env, failpoint.Variable+"="+armed)
+	cmd := armed(t, root, "")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go on: %v: %s", err, cmd.Stderr)
