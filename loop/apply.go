@@ -74,8 +74,10 @@ func (s *State) apply(e Event) error {
 		return s.applyRescored(p)
 	case Vetoed:
 		return s.applyVetoed(p)
+	case Adopted:
+		return s.applyAdopted(p)
 	case Ended:
-		s.Ended, s.Phase = &p, Done
+		s.Ended, s.EndedAt, s.Phase = &p, e.Time, Done
 		s.Contest, s.open = nil, false
 	}
 	return nil

@@ -84,7 +84,7 @@ func (a *Auditor) compare(p Payload) string {
 		}
 		a.Audit.Verdicts++
 		return a.derived(p)
-	case Finished, Extended, Vetoed:
+	case Finished, Extended, Vetoed, Adopted:
 		a.Audit.ByHand++
 	case Proposed:
 		a.Audit.ByHand++

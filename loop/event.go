@@ -32,6 +32,7 @@ const (
 	KindExtended  Kind = "campaign.extended"
 	KindRescored  Kind = "campaign.rescored"
 	KindVetoed    Kind = "promotion.vetoed"
+	KindAdopted   Kind = "promotion.adopted"
 	// KindJudgeTested comes before the pilot.
 	KindJudgeTested Kind = "judge.tested"
 	// KindProposed comes in the search, where nothing waits.
@@ -267,6 +268,8 @@ func Decode(kind Kind, data []byte) (Payload, error) {
 		return decode[Rescored](kind, data)
 	case KindVetoed:
 		return decode[Vetoed](kind, data)
+	case KindAdopted:
+		return decode[Adopted](kind, data)
 	case KindJudgeTested:
 		return decode[JudgeTested](kind, data)
 	case KindProposed:

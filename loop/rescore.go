@@ -111,7 +111,7 @@ func (r *replay) event(e Event) error {
 		if !p.ByHand {
 			r.compare(SubjectGate, rulingOf(p))
 		}
-	case Rescored, Vetoed:
+	case Rescored, Vetoed, Adopted:
 		return nil // of the record, which this looks at from the beginning
 	}
 	return r.state.Apply(e)

@@ -31,6 +31,8 @@ type State struct {
 	Rescored []Rescored
 	// Vetoed is a person's word against what was promoted or kept, nil without one.
 	Vetoed *Vetoed
+	// Adopted are the branches a person made of a wording, oldest first.
+	Adopted []Adopted
 	// JudgeTest is what the judge made of the gold set, nil while it is not tested.
 	JudgeTest *harness.JudgeTest
 	// AA is what the pilot said about the instrument, nil before its end and
@@ -42,8 +44,9 @@ type State struct {
 	Proposals []Proposed
 	// GateContest is the gate's comparison, during it and afterwards.
 	GateContest *Contest
-	// StartedAt and ChangedAt are the times of the first and the last event.
-	StartedAt, ChangedAt time.Time
+	// StartedAt and ChangedAt are the times of the first and the last event, EndedAt
+	// that of the end.
+	StartedAt, ChangedAt, EndedAt time.Time
 
 	startPilot []stats.Count
 	finished   bool // a person ended the search

@@ -40,6 +40,17 @@ func TestDigestSaysWhatToType(t *testing.T) {
 	t.Parallel()
 	s := promotedStory(t)
 	d := BuildDigest(s, nil, nil)
+	for _, a := range []loop.Adopted{{Campaign: d.ID, Branch: "words", Commit: strings.Repeat("a", 40)}, {Campaign: "earlier-1", Branch: "old", Commit: "b"}} {
+		if err := s.Apply(loop.Event{Payload: a}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := string(Build(s).Markdown()); !strings.Contains(text, "\nTaken over as branch words, commit "+strings.Repeat("a", 12)+".\n") || strings.Contains(text, "branch old") {
+		t.Errorf("the branch that was made of it is not named, or another is:\n%s", text)
+	}
+	if err := s.Apply(loop.Event{Payload: loop.Adopted{Campaign: d.ID, Branch: "words"}}); err == nil {
+		t.Error("adopted without a commit")
+	}
 	if d.Adopt != "loopd adopt" || d.Veto == "" || len(d.Champions) != 1 || len(d.Try) == 0 {
 		t.Errorf("a promotion: adopt %q, veto %q, kept %v, try %v", d.Adopt, d.Veto, d.Champions, d.Try)
 	}

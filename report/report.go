@@ -81,6 +81,7 @@ type Campaign struct {
 	Drift      []Drifted       `json:"drift,omitempty"`
 	Rescored   *Rescored       `json:"rescored,omitempty"` // nil unless a rescore was accepted
 	Vetoed     string          `json:"vetoed,omitempty"`   // why a person does not want it
+	Adopted    []loop.Adopted  `json:"adopted,omitempty"`  // branches made of its wording since
 	// Judge is nil where no scenario asks one.
 	Judge *Judged `json:"judge,omitempty"`
 	// Proposals is nil where nobody was asked.
@@ -181,6 +182,11 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 	}
 	if s.Vetoed != nil {
 		c.Vetoed = s.Vetoed.Reason
+	}
+	for _, a := range s.Adopted {
+		if a.Campaign == c.ID {
+			c.Adopted = append(c.Adopted, a)
+		}
 	}
 	if s.Halted != nil {
 		for _, d := range s.Halted.Deltas {

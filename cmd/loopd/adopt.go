@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,9 +37,10 @@ func newAdopt(e env) *cobra.Command {
 Prints what changed from start to champion and the git commands that bring it
 into your branch; it changes nothing. With --branch it writes one new branch with
 one commit on the start, and nothing else: your files, index, HEAD and settings
-stay as they are, and a branch that exists is refused. What the gate did not
-confirm wants --unconfirmed. With --veto the record says that you do not want it;
-no later night counts it as promoted. Exits 3 when there is nothing to adopt.`,
+stay as they are, a branch that exists is refused, and the ledger says that you
+took it over. What the gate did not confirm wants --unconfirmed. With --veto the
+record says that you do not want it; no later night counts it as promoted. Exits
+3 when there is nothing to adopt.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.campaign = args[0]
@@ -76,6 +78,8 @@ type adopted struct {
 type written struct {
 	Branch string `json:"branch"`
 	Commit string `json:"commit"`
+	// Unrecorded is why the ledger has no event of it, empty where it has.
+	Unrecorded string `json:"unrecorded,omitempty"`
 }
 
 func runAdopt(ctx context.Context, e env, o adoptOptions) error {
@@ -120,7 +124,11 @@ func adopt(ctx context.Context, e env, o adoptOptions) (adopted, error) {
 		if err != nil {
 			return adopted{}, notWritten(o, err)
 		}
-		out.Written = &written{o.branch, commit}
+		out.Written = &written{Branch: o.branch, Commit: commit}
+		event := loop.Adopted{Campaign: out.Campaign, Branch: o.branch, Commit: commit}
+		if err := campaign.RecordAdoption(ctx, r.home, event, time.Now); err != nil {
+			out.Written.Unrecorded = err.Error()
+		}
 		out.Next = "git merge " + quoted(o.branch)
 	} else if a.Adopted {
 		out.Next = "loopd candidate add --patch FILE"
@@ -260,6 +268,9 @@ func printAdoption(e env, a adopted) error {
 	}
 	if a.Written != nil {
 		fmt.Fprintf(&b, "\nwrote branch %s: one commit, %.12s, on %.12s\n", a.Written.Branch, a.Written.Commit, a.Start)
+		if why := a.Written.Unrecorded; why != "" {
+			fmt.Fprintf(&b, "The ledger does not say so: %s.\nThe commit itself names the campaign.\n", why)
+		}
 	} else {
 		fmt.Fprintf(&b, "\n%s\n%s", differs(a.Adoption), a.Diff)
 	}

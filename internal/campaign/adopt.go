@@ -149,12 +149,18 @@ func versionIn(manifest []byte) string {
 	return m.Version
 }
 
+// RecordAdoption records that a wording was taken over. *ledger.LockedError says
+// that a loopd at work holds the ledger: the branch itself then is the record.
+func RecordAdoption(ctx context.Context, h Home, a loop.Adopted, now func() time.Time) error {
+	return byHand(ctx, Options{Home: h, Now: now}, func(c *Campaign) error { return c.record(ctx, a) })
+}
+
 // Write puts the champion's wording on the start as one commit, under a new
 // branch of the user's, and returns the commit. Nothing else there changes. The
 // same campaign gives the same commit.
 func (a Adoption) Write(ctx context.Context, s *loop.State, branch string) (string, error) {
 	return a.user.WriteBranch(ctx, gitrepo.Commit{
 		Base: a.Start, Subdir: a.subdir, Tree: a.tree, Parents: []string{a.Start},
-		AuthorName: loopdName, AuthorEmail: loopdEmail, Time: s.ChangedAt.Truncate(time.Second), Message: report.AdoptionMessage(s),
+		AuthorName: loopdName, AuthorEmail: loopdEmail, Time: s.EndedAt.Truncate(time.Second), Message: report.AdoptionMessage(s),
 	}, branch)
 }

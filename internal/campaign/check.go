@@ -144,14 +144,19 @@ func (f *Found) mend(ctx context.Context, o Options) error {
 // EndUnderWay ends the campaign under way without opening its suite, because
 // the suite is what changed.
 func EndUnderWay(ctx context.Context, h Home, why string, now func() time.Time, log *slog.Logger) error {
-	l, err := ledger.Open(h.Dir)
+	return byHand(ctx, Options{Home: h, Now: now, Log: log}, func(c *Campaign) error { return c.end(ctx, why) })
+}
+
+// byHand does what a person asked of the last campaign, without its suite.
+func byHand(ctx context.Context, o Options, do func(c *Campaign) error) error {
+	l, err := ledger.Open(o.Home.Dir)
 	if err != nil {
 		return err
 	}
-	c := &Campaign{Options: Options{Home: h, Now: now, Log: log}, ledger: l}
+	c := &Campaign{Options: o, ledger: l}
 	c.states, err = Replay(ctx, l)
 	if err == nil {
-		err = c.end(ctx, why)
+		err = do(c)
 	}
 	return errors.Join(err, l.Close())
 }
@@ -159,16 +164,7 @@ func EndUnderWay(ctx context.Context, h Home, why string, now func() time.Time, 
 // Veto records a person's word against what the last campaign promoted or kept.
 // Its reports follow when it is next opened.
 func Veto(ctx context.Context, h Home, reason string, now func() time.Time) error {
-	l, err := ledger.Open(h.Dir)
-	if err != nil {
-		return err
-	}
-	c := &Campaign{Options: Options{Home: h, Now: now}, ledger: l}
-	c.states, err = Replay(ctx, l)
-	if err == nil {
-		err = c.veto(ctx, reason)
-	}
-	return errors.Join(err, l.Close())
+	return byHand(ctx, Options{Home: h, Now: now}, func(c *Campaign) error { return c.veto(ctx, reason) })
 }
 
 func (c *Campaign) veto(ctx context.Context, reason string) error {
