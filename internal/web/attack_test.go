@@ -197,6 +197,10 @@ func pictures(t *testing.T, b *browser, s site, n *night, to string) {
 			break
 		}
 	}
+	before, after := evaluations(t)
+	base := keep(t, s.s.o.Dir, before)
+	pages["evaluation"] = "/eval/" + keep(t, s.s.o.Dir, after)
+	pages["evaluations"], pages["comparison"] = "/eval", pages["evaluation"]+"/beside/"+base
 	for name, path := range pages {
 		for _, scheme := range []string{"light", "dark"} {
 			b.scheme(t, scheme)

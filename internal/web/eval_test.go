@@ -67,6 +67,24 @@ func keep(tb testing.TB, dir string, data []byte) string {
 	return id
 }
 
+// evaluations are a good report of an evaluator, and one of a worse day.
+func evaluations(t *testing.T) (before, after []byte) {
+	t.Helper()
+	var days [2][]harness.Evaluated
+	for i, name := range []string{"cache-stampede", "double-charge", "lost-stock", "queue-backlog", "slow-checkout", "stale-search", "timeout-loop"} {
+		r := diagnosed(name, "")
+		days[0] = append(days[0], r)
+		switch i {
+		case 3:
+			r = diagnosed(name, "turn 4: the raw log line stands in the answer")
+		case 5:
+			r.Verdict = "REVISE"
+		}
+		days[1] = append(days[1], r)
+	}
+	return evalJSON(t, "cases.yaml", days[0]...), evalJSON(t, "cases.yaml", append(days[1], diagnosed("wrong-tax", ""))...)
+}
+
 // inMemory is a report that was opened by name.
 func inMemory(name string, data []byte) Opened {
 	return Opened{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
