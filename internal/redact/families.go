@@ -169,9 +169,18 @@ func keyed(least int) func(t *text, start, after int) match {
 	}
 }
 
-// marker says whether a value is what an earlier pass put in its place.
+// marker says whether a value is what an earlier pass put in its place, one marker
+// or several.
 func marker(v []byte) bool {
-	return bytes.HasPrefix(v, []byte("[redacted:")) && bytes.IndexByte(v, ']') == len(v)-1
+	for len(v) > 0 {
+		rest, ok := bytes.CutPrefix(v, []byte("[redacted:"))
+		end := bytes.IndexByte(rest, ']')
+		if !ok || end < 0 {
+			return false
+		}
+		v = rest[end+1:]
+	}
+	return true
 }
 
 // scheme says whether word opens a value of several words.

@@ -11,7 +11,7 @@
 // Invariants:
 //   - How a text is cut into writes does not change what comes out, up to
 //     secrets longer than 16 KiB, of which the rest may pass.
-//   - What is redacted stays redacted: a second pass changes nothing.
+//   - What is redacted stays redacted, however often a text is passed.
 //   - A JSON line stays a JSON line: a marker holds no quote, backslash or line
 //     end, and a family never takes one from the text, except the escaped line
 //     ends within a private key.

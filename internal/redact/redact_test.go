@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -133,6 +134,7 @@ func TestWhatStaysAndWhatGoes(t *testing.T) {
 		{"Authorization: Bearer " + body + "\nHost: x", "Authorization: [redacted:header]\nHost: x"},
 		{"The Authorization header is required.", "The Authorization header is required."},
 		{"Authorization: hunter2", "Authorization: [redacted:secret]"},
+		{"Authorization: [redacted:secret][redacted:secret]", "Authorization: [redacted:secret][redacted:secret]"},
 		{"bearer of news", "bearer of news"},
 		{`{"apiKeySource":"none"}`, `{"apiKeySource":"none"}`},
 		{"eyJ is how a token begins.", "eyJ is how a token begins."},
@@ -152,6 +154,8 @@ func TestWhatStaysAndWhatGoes(t *testing.T) {
 		}
 	}
 }
+
+var markers = regexp.MustCompile(`\[redacted:[a-z-]*\]`)
 
 // Any text in any pieces gives the same as the whole at once.
 func TestPiecesDoNotMatter(t *testing.T) {
@@ -176,7 +180,8 @@ func TestPiecesDoNotMatter(t *testing.T) {
 		if got := stream(t, r, pieces...); got != whole {
 			rt.Fatalf("%q: got %q, want %q", pieces, got, whole)
 		}
-		if again := string(r.Bytes([]byte(whole))); strings.Count(again, "[redacted:") < strings.Count(whole, "[redacted:") {
+		// It may see a value where there was none before, and take out more.
+		if again := string(r.Bytes([]byte(whole))); len(markers.ReplaceAllString(again, "")) > len(markers.ReplaceAllString(whole, "")) {
 			rt.Fatalf("a second pass of %q: got %q", whole, again)
 		}
 	})
