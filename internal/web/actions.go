@@ -73,9 +73,6 @@ func (s *Server) adoptPage(r *http.Request) (string, any, error) {
 	if s.o.Adopt == nil {
 		return "", nil, missing("such action here: these pages were opened without the plugin")
 	}
-	if err := s.with(r.Context(), func(view) error { return nil }); err != nil {
-		return "", nil, err
-	}
 	q := r.URL.Query()
 	a, err := s.o.Adopt(r.Context(), q.Get("campaign"), "", q.Get("unconfirmed") != "")
 	if err != nil {

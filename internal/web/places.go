@@ -72,9 +72,6 @@ type waiting struct {
 
 func (s *Server) queuePage(r *http.Request) (string, any, error) {
 	d := queueData{CanAdd: s.o.Add != nil, Said: r.URL.Query().Get("said")}
-	if err := s.with(r.Context(), func(view) error { return nil }); err != nil {
-		return "", nil, err
-	}
 	spooled, err := s.store.home().Spooled()
 	if err != nil {
 		return "", nil, err

@@ -159,13 +159,13 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /favicon.ico", icon)
 	mux.HandleFunc("GET /login", s.login)
 	mux.HandleFunc("GET /healthz", s.healthz)
-	mux.HandleFunc("GET /eval/{report}", s.free("eval", s.evalPage))
-	mux.HandleFunc("GET /eval/{report}/beside/{base}", s.free("evaldiff", s.savedDiffPage))
+	mux.HandleFunc("GET /eval/{report}", s.masked("eval", s.evalPage))
+	mux.HandleFunc("GET /eval/{report}/beside/{base}", s.masked("evaldiff", s.savedDiffPage))
 	if len(s.o.Opened) > 0 {
 		mux.HandleFunc("GET /{$}", s.openedPage)
 		return s.guarded(mux)
 	}
-	mux.HandleFunc("GET /eval", s.free("evals", s.evalsPage))
+	mux.HandleFunc("GET /eval", s.masked("evals", s.evalsPage))
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /{$}", s.campaignPage)
 	mux.HandleFunc("GET /campaign/{campaign}", s.campaignPage)
@@ -174,12 +174,12 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /trial/{trial}/raw/{file}", s.rawFile)
 	mux.HandleFunc("GET /pair/{a}/{b}", s.free("pair", s.pairPage))
 	mux.HandleFunc("GET /frozen", s.free("frozen", s.frozenPage))
-	mux.HandleFunc("GET /queue", s.free("queue", s.queuePage))
+	mux.HandleFunc("GET /queue", s.masked("queue", s.queuePage))
 	mux.HandleFunc("GET /settings", s.free("settings", s.settingsPage))
 	mux.HandleFunc("GET /now", s.nowPage)
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("GET /confirm/{word}", s.free("confirm", s.confirmPage))
-	mux.HandleFunc("GET /confirm/adopt", s.free("adopt", s.adoptPage))
+	mux.HandleFunc("GET /confirm/adopt", s.masked("adopt", s.adoptPage))
 	mux.HandleFunc("GET /confirm/veto", s.free("veto", s.vetoPage))
 	mux.HandleFunc("POST /do/{word}", s.do)
 	mux.HandleFunc("POST /do/adopt", s.adopt)
@@ -225,6 +225,16 @@ func (s *Server) free(name string, build func(r *http.Request) (title string, da
 		}
 		s.answer(w, r, out.Bytes(), err)
 	}
+}
+
+// masked is the same for a page with texts that are masked by the newest seal.
+func (s *Server) masked(name string, build func(r *http.Request) (title string, data any, err error)) http.HandlerFunc {
+	return s.free(name, func(r *http.Request) (string, any, error) {
+		if err := s.with(r.Context(), func(view) error { return nil }); err != nil {
+			return "", nil, err
+		}
+		return build(r)
+	})
 }
 
 // page renders one page under the store's lock: what it shows is of one moment.
