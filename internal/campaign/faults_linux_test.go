@@ -255,7 +255,7 @@ func TestADiskThatFills(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t)
 	waits := 0
-	sizes := times(6, 64)
+	sizes := times(4, 64)
 	for i := range sizes {
 		dir := t.TempDir()
 		// The suite alone takes what the smallest has; a campaign fits the largest.
