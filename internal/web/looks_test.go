@@ -48,6 +48,7 @@ func (b *browser) fits(t *testing.T, s site, path string) int {
 	t.Helper()
 	for _, wide := range []int64{1280, 390} {
 		b.do(t, chromedp.EmulateViewport(wide, 900), chromedp.Navigate(b.address(s, path)))
+		b.until(t, `document.readyState === "complete" && document.querySelector("main") !== null`)
 		if got := eval[int](t, b, "document.documentElement.scrollWidth"); got > int(wide) {
 			t.Errorf("%.60s is %d wide in a window of %d: %s", path, got, wide, eval[string](t, b, tooWide))
 		}
