@@ -26,7 +26,6 @@ const residue = "residue"
 // was asked for from damage.
 type comparison struct {
 	missing, collateral list
-	told                bool // there is a third state
 }
 
 // list counts findings and keeps the first.
@@ -53,7 +52,7 @@ func (l list) check(name, reason string) harness.Check {
 }
 
 func (s Spec) compare(out *harness.Evaluated, state map[string]any) {
-	c := comparison{told: s.Before != nil}
+	var c comparison
 	want := s.expected.(map[string]any)
 	var left []any
 	if _, expected := want[residue]; !expected {
@@ -112,8 +111,8 @@ func (c *comparison) objects(at place, want, got map[string]any, before any) {
 
 // differ records two values that are not the same. What was there before and is
 // wanted still is damage when it is not; what was there and is not wanted any
-// more is a change that was not made. Where nobody says what was there, a value
-// in the place of another is both: either may be true.
+// more is a change that was not made. Where nobody says what was there, a value in
+// the place of another is that too: nothing says that anybody touched it.
 func (c *comparison) differ(at place, want, got, before any) {
 	was := canonical(before) // null without a before, which nothing equals
 	stays, remains := was == canonical(want), was == canonical(got)
@@ -130,9 +129,6 @@ func (c *comparison) differ(at place, want, got, before any) {
 		c.collateral.add("unexpected %s%s, which was to stay %s (collateral)", at.noun(got), at.on(), short(want))
 	default:
 		c.missing.add("missing %s%s, which has %s", at.noun(want), at.on(), short(got))
-		if !c.told {
-			c.collateral.add("unexpected %s%s (collateral)", at.noun(got), at.on())
-		}
 	}
 }
 
