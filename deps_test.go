@@ -15,7 +15,7 @@ import (
 // packages of one line do not import each other. A new package is one word
 // here, in a commit of its own; the order is not bent to make a build pass.
 const order = `
-internal/failpoint
+internal/hint internal/failpoint
 < internal/atomicfile internal/clock internal/redact internal/columns internal/mutants
 < stats
 < stats/rival

@@ -10,6 +10,7 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/hint"
 )
 
 // Executor runs one spec to its end. It returns an error only when loopd
@@ -63,7 +64,7 @@ type Loop struct {
 }
 
 // ErrDrained is returned when Drain stopped the loop before the campaign ended.
-var ErrDrained = errors.New("stopped before the campaign ended")
+var ErrDrained = hint.New(hint.Interrupted, errors.New("stopped before the campaign ended"), "")
 
 // HoldError is returned by an executor that did not run a session, or a preparer
 // that made no commit, because that may not be done for now. Nothing is recorded

@@ -13,6 +13,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gitrepo"
+	"loopd/internal/hint"
 	"loopd/internal/web"
 	"loopd/loop"
 	"loopd/report"
@@ -152,8 +153,8 @@ func adoptFromPage(ctx context.Context, e env, o adoptOptions) (web.Adoption, er
 
 // withHint says in one line what went wrong and what to type.
 func withHint(err error) error {
-	if hint := hintOf(err); hint != "" {
-		return fmt.Errorf("%w; %s", err, hint)
+	if command := hint.Of(err); command != "" {
+		return fmt.Errorf("%w; %s", err, command)
 	}
 	return err
 }
@@ -171,7 +172,7 @@ func (r review) named(name string) (*loop.State, error) {
 		}
 		known = append(known, s.Started.Campaign)
 	}
-	return nil, usageError("loopd adopt", "no campaign %q, known are %s", name, strings.Join(known, ", "))
+	return nil, hint.Usagef("loopd adopt", "no campaign %q, known are %s", name, strings.Join(known, ", "))
 }
 
 // pluginOf is the plugin of the settings, or where there are none the working
@@ -203,11 +204,11 @@ func again(o adoptOptions) string {
 // none: what was taken back is not granted by asking for it.
 func adoptable(s *loop.State, o adoptOptions) error {
 	name := s.Started.Campaign
-	refuse := func(hint, format string, args ...any) error {
-		return &codedError{exitMeasured, fmt.Errorf("adopt %s: "+format, append([]any{name}, args...)...), hint}
+	refuse := func(command, format string, args ...any) error {
+		return hint.New(hint.Measured, fmt.Errorf("adopt %s: "+format, append([]any{name}, args...)...), command)
 	}
 	if s.Ended == nil {
-		return usageError(nextAfter(s), "adopt %s: the campaign is not over, and nothing is promoted before its gate", name)
+		return hint.Usagef(nextAfter(s), "adopt %s: the campaign is not over, and nothing is promoted before its gate", name)
 	}
 	i := slices.IndexFunc(s.Kept, s.Withdrawn)
 	switch {
@@ -250,12 +251,12 @@ func quoted(word string) string {
 // notWritten turns why a branch could not be made into what to type instead.
 func notWritten(o adoptOptions, err error) error {
 	if _, taken := errors.AsType[*gitrepo.ConflictError](err); taken {
-		return usageError("loopd adopt"+again(o)+" --branch "+quoted(o.branch+"-2"), "adopt: the branch %s exists", o.branch)
+		return hint.Usagef("loopd adopt"+again(o)+" --branch "+quoted(o.branch+"-2"), "adopt: the branch %s exists", o.branch)
 	}
 	_, bad := errors.AsType[*gitrepo.BranchNameError](err)
 	_, out := errors.AsType[*gitrepo.CheckedOutError](err)
 	if bad || out {
-		return usageError("loopd adopt"+again(o)+" --branch better-wording", "adopt: %w", err)
+		return hint.Usagef("loopd adopt"+again(o)+" --branch better-wording", "adopt: %w", err)
 	}
 	return err
 }

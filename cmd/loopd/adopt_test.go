@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"loopd/candidates"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -28,17 +28,17 @@ func TestAdoptable(t *testing.T) {
 		code        int
 		want        string
 	}{
-		"under way":                         {"", true, nil, true, exitUsage, "not over"},
-		"promoted":                          {loop.Promoted, true, nil, false, exitDone, ""},
-		"promoted, one keep taken back":     {loop.Promoted, true, taken("c001"), false, exitDone, ""},
-		"promotion taken back":              {loop.Promoted, true, taken(loop.SubjectGate), false, exitMeasured, "withdrawn by a rescore: the rule was too loose"},
-		"promotion taken back, asked for":   {loop.Promoted, true, taken(loop.SubjectGate), true, exitMeasured, "withdrawn by a rescore"},
-		"no change":                         {loop.NoChange, false, nil, true, exitMeasured, "nothing was promoted: so it ended"},
-		"nothing measured":                  {loop.NothingMeasured, false, nil, true, exitMeasured, "nothing was promoted"},
-		"unconfirmed":                       {loop.Unconfirmed, true, nil, false, exitMeasured, "did not confirm it: so it ended"},
-		"unconfirmed, asked for":            {loop.Unconfirmed, true, nil, true, exitDone, ""},
-		"unconfirmed, the keep taken back":  {loop.Unconfirmed, true, taken("c001"), true, exitMeasured, "the keep of c001 was withdrawn"},
-		"unconfirmed, another's taken back": {loop.Unconfirmed, true, taken("c002"), true, exitDone, ""},
+		"under way":                         {"", true, nil, true, hint.Usage, "not over"},
+		"promoted":                          {loop.Promoted, true, nil, false, hint.Done, ""},
+		"promoted, one keep taken back":     {loop.Promoted, true, taken("c001"), false, hint.Done, ""},
+		"promotion taken back":              {loop.Promoted, true, taken(loop.SubjectGate), false, hint.Measured, "withdrawn by a rescore: the rule was too loose"},
+		"promotion taken back, asked for":   {loop.Promoted, true, taken(loop.SubjectGate), true, hint.Measured, "withdrawn by a rescore"},
+		"no change":                         {loop.NoChange, false, nil, true, hint.Measured, "nothing was promoted: so it ended"},
+		"nothing measured":                  {loop.NothingMeasured, false, nil, true, hint.Measured, "nothing was promoted"},
+		"unconfirmed":                       {loop.Unconfirmed, true, nil, false, hint.Measured, "did not confirm it: so it ended"},
+		"unconfirmed, asked for":            {loop.Unconfirmed, true, nil, true, hint.Done, ""},
+		"unconfirmed, the keep taken back":  {loop.Unconfirmed, true, taken("c001"), true, hint.Measured, "the keep of c001 was withdrawn"},
+		"unconfirmed, another's taken back": {loop.Unconfirmed, true, taken("c002"), true, hint.Done, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,14 +52,13 @@ func TestAdoptable(t *testing.T) {
 				s.Ended = &loop.Ended{Outcome: test.ended, Why: "so it ended"}
 			}
 			err := adoptable(s, adoptOptions{unconfirmed: test.unconfirmed})
-			if test.code == exitDone {
+			if test.code == hint.Done {
 				if err != nil {
 					t.Fatalf("refused: %v", err)
 				}
 				return
 			}
-			coded, ok := errors.AsType[*codedError](err)
-			if !ok || coded.code != test.code || !strings.Contains(err.Error(), test.want) || coded.hint == "" {
+			if hint.ExitOf(err) != test.code || err == nil || !strings.Contains(err.Error(), test.want) || hint.Of(err) == "" {
 				t.Errorf("got %v, want code %d, %q and a hint", err, test.code, test.want)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/hint"
 	"loopd/internal/standin"
 	"loopd/loop"
 )
@@ -102,7 +103,7 @@ func accepted(l harness.Launch, b agent.Binary) error {
 	if l.CLIVersion == "" || l.CLIVersion == b.Version {
 		return nil
 	}
-	return usageError("npm install -g @anthropic-ai/claude-code@"+l.CLIVersion, "start sessions: the suite's cli_version is %s, the agent CLI is %s", l.CLIVersion, b.Version)
+	return hint.Usagef("npm install -g @anthropic-ai/claude-code@"+l.CLIVersion, "start sessions: the suite's cli_version is %s, the agent CLI is %s", l.CLIVersion, b.Version)
 }
 
 // pinClaude copies the agent into the cache and returns the copy.
@@ -113,7 +114,7 @@ func pinClaude(ctx context.Context, e env, path string) (agent.Binary, error) {
 	}
 	b, err := agent.Pin(ctx, path, dir)
 	if err != nil {
-		return agent.Binary{}, &codedError{exitUsage, err, "npm install -g @anthropic-ai/claude-code"}
+		return agent.Binary{}, hint.New(hint.Usage, err, "npm install -g @anthropic-ai/claude-code")
 	}
 	if uid := sessionUser(); uid != 0 {
 		if err := agent.Reachable(b.Path, uid, uid); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -41,11 +42,11 @@ type allowance struct {
 // is a share of it, so it must be known before the first session.
 func (l limits) allow(cfg config.Config, pace loop.Pace, parallel int, now time.Time) (allowance, error) {
 	if n := count(l.sessions != 0, l.until != "", l.cost != 0); n > 1 {
-		return allowance{}, usageError(runHint, "--sessions, --until and --cost exclude each other")
+		return allowance{}, hint.Usagef(runHint, "--sessions, --until and --cost exclude each other")
 	}
 	switch {
 	case l.sessions < 0:
-		return allowance{}, usageError(runHint, "--sessions %d: below 1", l.sessions)
+		return allowance{}, hint.Usagef(runHint, "--sessions %d: below 1", l.sessions)
 	case l.sessions > 0:
 		return allowance{Sessions: l.sessions}, nil
 	case l.until != "":
@@ -95,7 +96,7 @@ func usdOf(cfg config.Config, pace loop.Pace) figure {
 func untilTime(text string, each figure, parallel int, now time.Time) (allowance, error) {
 	at, err := time.Parse("15:04", text)
 	if err != nil {
-		return allowance{}, usageError("loopd run --until 06:30", "--until %q: not a time of day such as 06:30", text)
+		return allowance{}, hint.Usagef("loopd run --until 06:30", "--until %q: not a time of day such as 06:30", text)
 	}
 	deadline := timeOfDay(now, at)
 	n := int(deadline.Sub(now).Seconds() / each.value * float64(parallel))
@@ -105,10 +106,10 @@ func untilTime(text string, each figure, parallel int, now time.Time) (allowance
 
 func forCost(usd float64, each figure, verb string) (allowance, error) {
 	if !(usd > 0) || math.IsInf(usd, 1) {
-		return allowance{}, usageError("loopd "+verb+" --cost 40", "--cost %v: not an amount in USD", usd)
+		return allowance{}, hint.Usagef("loopd "+verb+" --cost 40", "--cost %v: not an amount in USD", usd)
 	}
 	if each.value <= 0 {
-		return allowance{}, usageError(fmt.Sprintf("LOOPD_SESSION_USD=0.15 loopd %s --cost %g", verb, usd), "--cost: what a session costs is not known: none was measured, and session_usd is not set")
+		return allowance{}, hint.Usagef(fmt.Sprintf("LOOPD_SESSION_USD=0.15 loopd %s --cost %g", verb, usd), "--cost: what a session costs is not known: none was measured, and session_usd is not set")
 	}
 	n := int(usd / each.value)
 	return allowance{Sessions: n, Why: fmt.Sprintf("%d sessions of %.3f USD (%s)", n, each.value, each.from)}, nil

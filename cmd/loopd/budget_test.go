@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -47,7 +48,7 @@ func TestAllowRefuses(t *testing.T) {
 		"two": {sessions: 1, cost: 2}, "below": {sessions: -1}, "no time": {until: "25:00"}, "no amount": {cost: -3},
 		"not a number": {cost: math.NaN()}, "unknown price": {cost: 3}, "infinite": {cost: math.Inf(1)},
 	} {
-		if got, err := l.allow(config.Config{}, loop.Pace{}, 2, time.Unix(0, 0)); err == nil || exitCode(err) != exitUsage || hintOf(err) == "" {
+		if got, err := l.allow(config.Config{}, loop.Pace{}, 2, time.Unix(0, 0)); err == nil || hint.ExitOf(err) != hint.Usage || hint.Of(err) == "" {
 			t.Errorf("%s: got %+v, %v, want a refusal with a hint", name, got, err)
 		}
 	}

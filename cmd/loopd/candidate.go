@@ -13,6 +13,7 @@ import (
 	"loopd/candidates"
 	"loopd/internal/campaign"
 	"loopd/internal/control"
+	"loopd/internal/hint"
 	"loopd/report"
 )
 
@@ -66,18 +67,18 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 	if o.patch != "" {
 		data, err := readArg(e, o.patch)
 		if err != nil {
-			return &codedError{exitUsage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help"}
+			return hint.New(hint.Usage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help")
 		}
 		d.Patch = string(data)
 	}
 	for _, pair := range o.files {
 		path, file, ok := strings.Cut(pair, "=")
 		if !ok {
-			return usageError("loopd candidate add --help", "add candidate: --file %q is not PATH=FILE", pair)
+			return hint.Usagef("loopd candidate add --help", "add candidate: --file %q is not PATH=FILE", pair)
 		}
 		data, err := readArg(e, file)
 		if err != nil {
-			return &codedError{exitUsage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help"}
+			return hint.New(hint.Usage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help")
 		}
 		if d.Files == nil {
 			d.Files = make(map[string]string)
@@ -98,7 +99,7 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 	}
 	name, err := home.Drop(d)
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd candidate add --help"}
+		return hint.New(hint.Usage, err, "loopd candidate add --help")
 	}
 	when, next := "", "loopd plan"
 	if done, err := control.Dial(home.Dir).Do(ctx, control.Look, ""); err == nil {
@@ -128,7 +129,7 @@ func alreadyWaiting(home campaign.Home, d campaign.Dropped) (string, error) {
 		if w.Rationale == c.Rationale && w.Author == c.Author && w.Simplify == c.Simplify && slices.Equal(w.Targets, c.Targets) {
 			return f.Name, nil
 		}
-		return "", usageError("loopd candidate drop "+f.Name, "add candidate: this wording waits as %s, with another rationale, author or target", f.Name)
+		return "", hint.Usagef("loopd candidate drop "+f.Name, "add candidate: this wording waits as %s, with another rationale, author or target", f.Name)
 	}
 	return "", nil
 }
@@ -149,7 +150,7 @@ func (o addOptions) checkTargets(ctx context.Context, e env) error {
 	}
 	for _, t := range o.targets {
 		if t != candidates.AllCells && !slices.Contains(cells, t) {
-			return usageError("loopd candidate add --help", "add candidate: target %q is no cell of the metric; cells are %s, or all", t, strings.Join(cells, ", "))
+			return hint.Usagef("loopd candidate add --help", "add candidate: target %q is no cell of the metric; cells are %s, or all", t, strings.Join(cells, ", "))
 		}
 	}
 	return nil
@@ -164,7 +165,7 @@ func (o addOptions) lint(ctx context.Context, e env, home campaign.Home, d campa
 	}
 	c, err := d.Candidate()
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help"}
+		return hint.New(hint.Usage, fmt.Errorf("add candidate: %w", err), "loopd candidate add --help")
 	}
 	w, err := openWorkbench(ctx, e)
 	if err != nil {
@@ -187,7 +188,7 @@ func (o addOptions) lint(ctx context.Context, e env, home campaign.Home, d campa
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return usageError("loopd candidate add --help", "add candidate: refused by the lint: %s", lintText(found))
+	return hint.Usagef("loopd candidate add --help", "add candidate: refused by the lint: %s", lintText(found))
 }
 
 // lintText names findings by class and place. Of an echo no more than how many
@@ -340,7 +341,7 @@ func newCandidateDrop(e env) *cobra.Command {
 				return err
 			}
 			if err := home.Undrop(args[0]); err != nil {
-				return &codedError{exitUsage, err, "loopd candidate list"}
+				return hint.New(hint.Usage, err, "loopd candidate list")
 			}
 			_, err = fmt.Fprintf(e.stdout, "dropped %s\n\nNext: loopd candidate list\n", args[0])
 			return err

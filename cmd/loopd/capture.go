@@ -16,6 +16,7 @@ import (
 
 	"loopd/internal/atomicfile"
 	"loopd/internal/gitrepo"
+	"loopd/internal/hint"
 )
 
 const captureHelp = `  loopd capture ~/project > after.json
@@ -76,15 +77,15 @@ func runCapture(ctx context.Context, e env, dir, out string) error {
 	const help = "loopd capture --help"
 	if out != "" {
 		if _, err := os.Lstat(e.path(out)); err == nil {
-			return usageError("rm "+out, "capture: %s is there already and is not overwritten", out)
+			return hint.Usagef("rm "+out, "capture: %s is there already and is not overwritten", out)
 		}
 	}
 	if info, err := os.Stat(e.path(dir)); err != nil || !info.IsDir() {
-		return usageError(help, "capture: %s is no directory", dir)
+		return hint.Usagef(help, "capture: %s is no directory", dir)
 	}
 	u, err := gitrepo.OpenUser(e.path(dir))
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("capture: %w", err), help}
+		return hint.New(hint.Usage, fmt.Errorf("capture: %w", err), help)
 	}
 	state, err := captured(ctx, u, relativeTo(u.Root(), e.path(out)))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/hint"
 	"loopd/internal/redact"
 	"loopd/internal/trial"
 	"loopd/report"
@@ -46,7 +47,7 @@ func newCell(e env) *cobra.Command {
 func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (err error) {
 	dir = e.path(dir)
 	if o.reps < 1 {
-		return usageError("loopd cell --help", "run cell: --reps %d is below 1", o.reps)
+		return hint.Usagef("loopd cell --help", "run cell: --reps %d is below 1", o.reps)
 	}
 	b, isDraft, err := openDraftBench(ctx, e)
 	if err != nil {
@@ -54,7 +55,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 	}
 	defer b.close()
 	if b.cfg.Plugin == "" {
-		return usageError("loopd init", "run cell: no loopd.yaml here says which plugin a session gets")
+		return hint.Usagef("loopd init", "run cell: no loopd.yaml here says which plugin a session gets")
 	}
 	if err := b.runnable(id, tier); err != nil {
 		return err
@@ -101,15 +102,15 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 func (b bench) runnable(id, tier string) error {
 	sc, ok := b.sealed.Suite.Scenario(id)
 	if !ok {
-		return usageError("loopd selftest", "run cell: the suite has no scenario %q", id)
+		return hint.Usagef("loopd selftest", "run cell: the suite has no scenario %q", id)
 	}
 	if _, ok := b.sealed.Suite.Launch.Model(tier); !ok {
-		return usageError("loopd cell --help", "run cell: the launch profile has no tier %q", tier)
+		return hint.Usagef("loopd cell --help", "run cell: the launch profile has no tier %q", tier)
 	}
 	_, unrun := b.sealed.Suite.Runnable(sc.Role, b.graphs)
 	for _, u := range unrun {
 		if u.Scenario == id {
-			return usageError(u.Hint, "run cell: %s is not run: %s", id, u.Reason)
+			return hint.Usagef(u.Hint, "run cell: %s is not run: %s", id, u.Reason)
 		}
 	}
 	return nil
@@ -184,7 +185,7 @@ func openRows(e env, name string, isDraft bool) (io.WriteCloser, error) {
 	name = e.path(name)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, &codedError{exitUsage, fmt.Errorf("open results: %w", err), "loopd cell --help"}
+		return nil, hint.New(hint.Usage, fmt.Errorf("open results: %w", err), "loopd cell --help")
 	}
 	header := marked(report.RowHeader(), isDraft)
 	first, err := bufio.NewReader(io.LimitReader(f, 4096)).ReadBytes('\n')
@@ -192,7 +193,7 @@ func openRows(e env, name string, isDraft bool) (io.WriteCloser, error) {
 	case len(first) == 0 && errors.Is(err, io.EOF):
 		_, err = f.Write(header)
 	case bytes.HasSuffix(first, []byte("\t"+draftColumn+"\n")) != isDraft:
-		err = usageError("loopd cell --help", "open results: %s: rows of a draft and of a sealed suite do not go into one file", name)
+		err = hint.Usagef("loopd cell --help", "open results: %s: rows of a draft and of a sealed suite do not go into one file", name)
 	case errors.Is(err, io.EOF):
 		err = nil
 	}
@@ -260,11 +261,11 @@ func worse(so error, t harness.Trial, by string) error {
 	var now error
 	switch {
 	case t.Class != harness.Valid:
-		now = &codedError{exitFailed, fmt.Errorf("nothing measured: %s%s: %s", t.Class, by, t.Why), ""}
+		now = hint.New(hint.Failed, fmt.Errorf("nothing measured: %s%s: %s", t.Class, by, t.Why), "")
 	case t.Result.Outcome != harness.Pass:
-		now = &codedError{exitMeasured, fmt.Errorf("%s failed", t.Spec.Slot.Cell), ""}
+		now = hint.New(hint.Measured, fmt.Errorf("%s failed", t.Spec.Slot.Cell), "")
 	}
-	if so == nil || now != nil && exitCode(now) == exitFailed {
+	if so == nil || now != nil && hint.ExitOf(now) == hint.Failed {
 		return now
 	}
 	return so

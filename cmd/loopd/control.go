@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/control"
+	"loopd/internal/hint"
 )
 
 func newPause(e env) *cobra.Command {
@@ -28,7 +29,7 @@ func newWord(e env, w control.Word, short, long string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			told, err := tell(cmd.Context(), e, w, reason)
 			if err == nil && !told {
-				err = usageError("loopd status", "%s: no loopd runs here", w)
+				err = hint.Usagef("loopd status", "%s: no loopd runs here", w)
 			}
 			return err
 		},
@@ -53,7 +54,7 @@ func tell(ctx context.Context, e env, w control.Word, reason string) (bool, erro
 		return false, nil
 	}
 	if refused, ok := errors.AsType[*control.RefusedError](err); ok {
-		return true, usageError("loopd status", "%w", refused)
+		return true, hint.Usagef("loopd status", "%w", refused)
 	}
 	if err != nil {
 		return true, err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/web"
 	"loopd/loop"
 	"loopd/report"
@@ -36,10 +37,10 @@ func newDiff(e env) *cobra.Command {
 		Long: "  loopd diff 1a2b3c4-1 current\n  loopd diff before.json after.json --markdown\n  loopd diff before.json after.json --comment\n  loopd diff before.json after.json --open\n\nA and B are reports as JSON (loopd report --json, or campaign.json below reports/\nin the state directory), or campaigns of the ledger: an id, or \"current\" for the\nnewest. The champions are compared: pass rates by cell, guards, controls, invalid\nsessions, verdicts, and what a session took.\n\nA cell regressed when its rate fell and the 95 % interval of the difference\nleaves 0 out, or when it is not measured any more; the exit code is then 3.\n\nOf reports of loopd eval the totals and every case are compared. A lower pass\nrate, a case that passed and does not, a check that fails anew, a required tool\nno longer covered and a missing case regress; a new case, another verdict and\nother costs are told.\n\nReports of different harness kinds, and simulated beside real ones, are never\ncompared; those of different instruments only with --across.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError("loopd diff --help", "loopd diff wants two reports, got %d", len(args))
+				return hint.Usagef("loopd diff --help", "loopd diff wants two reports, got %d", len(args))
 			}
 			if count(o.asJSON, o.asMarkdown, o.comment, o.shown.asked()) > 1 {
-				return usageError("loopd diff --help", "loopd diff has one form: --json, --markdown, --comment, --open or --html")
+				return hint.Usagef("loopd diff --help", "loopd diff has one form: --json, --markdown, --comment, --open or --html")
 			}
 			return nil
 		},
@@ -88,15 +89,15 @@ func regressionOf(d report.Diff) error {
 	if n > mostShown {
 		text += fmt.Sprintf("; and %d more", n-mostShown)
 	}
-	return &codedError{exitMeasured, errors.New("regressed: " + text), ""}
+	return hint.New(hint.Measured, errors.New("regressed: "+text), "")
 }
 
 // diffRefused gives a refusal its exit code and the command that helps.
 func diffRefused(err error, nameA, nameB string) error {
 	if _, ok := errors.AsType[*report.InstrumentsError](err); ok {
-		return &codedError{exitUsage, err, fmt.Sprintf("loopd diff %s %s --across", nameA, nameB)}
+		return hint.New(hint.Usage, err, fmt.Sprintf("loopd diff %s %s --across", nameA, nameB))
 	}
-	return &codedError{exitUsage, err, "loopd diff --help"}
+	return hint.New(hint.Usage, err, "loopd diff --help")
 }
 
 func printDiff(e env, o diffOptions, d report.Diff, nameA, nameB string) error {
@@ -133,7 +134,7 @@ func document(ctx context.Context, e env, state, name string) (report.Document, 
 	}
 	data, err := readReport(path)
 	if err != nil {
-		return report.Document{}, usageError("loopd diff --help", "read report %s: %w", name, err)
+		return report.Document{}, hint.Usagef("loopd diff --help", "read report %s: %w", name, err)
 	}
 	return report.Document{Name: name, Data: data}, nil
 }
@@ -167,20 +168,20 @@ func readReport(path string) ([]byte, error) {
 func ledgerDocument(ctx context.Context, e env, state, name string) (report.Document, error) {
 	r, err := openReview(ctx, e, state)
 	if _, nowhere := errors.AsType[*config.NotFoundError](err); nowhere {
-		return report.Document{}, usageError("loopd diff --help", "no report %s: there is no such file, and no plugin is set up here whose campaign it could be", name)
+		return report.Document{}, hint.Usagef("loopd diff --help", "no report %s: there is no such file, and no plugin is set up here whose campaign it could be", name)
 	}
 	if err != nil {
 		return report.Document{}, err
 	}
 	if _, err := r.current(); err != nil {
-		return report.Document{}, usageError("loopd diff --help", "no report %s: there is no such file, and %w", name, err)
+		return report.Document{}, hint.Usagef("loopd diff --help", "no report %s: there is no such file, and %w", name, err)
 	}
 	i := len(r.states) - 1
 	if name != currentCampaign {
 		i = slices.IndexFunc(r.states, func(s *loop.State) bool { return s.Started.Campaign == name })
 	}
 	if i < 0 {
-		return report.Document{}, usageError("loopd diff --help", "no report %s: neither a file nor one of the campaigns %s", name, campaignIDs(r.states))
+		return report.Document{}, hint.Usagef("loopd diff --help", "no report %s: neither a file nor one of the campaigns %s", name, campaignIDs(r.states))
 	}
 	data, err := json.Marshal(report.Build(r.states[i], r.states[:i]...))
 	return report.Document{Name: name, Data: data}, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/loop"
 )
@@ -25,12 +26,12 @@ func TestLedgerOfAnotherKindIsRefused(t *testing.T) { // req 39
 			var stdout, stderr bytes.Buffer
 			code := run(t.Context(), env{dir: t.TempDir(), stdout: &stdout, stderr: &stderr}, append(args, "--state", dir))
 			if kind == harness.Unprompted {
-				if code != exitDone {
+				if code != hint.Done {
 					t.Errorf("%s %v: got exit code %d and %s", kind, args, code, stderr.String())
 				}
 				continue
 			}
-			if code == exitDone || stdout.Len() > 0 && args[0] != "verify" || !strings.Contains(stderr.String(), trial) || !strings.Contains(stderr.String(), `kind "`+string(kind)+`"`) {
+			if code == hint.Done || stdout.Len() > 0 && args[0] != "verify" || !strings.Contains(stderr.String(), trial) || !strings.Contains(stderr.String(), `kind "`+string(kind)+`"`) {
 				t.Errorf("%q %v: got exit code %d, %q and %q, want a refusal naming trial %s", kind, args, code, stdout.String(), stderr.String(), trial)
 			}
 		}

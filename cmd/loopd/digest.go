@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"loopd/internal/hint"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -40,7 +41,7 @@ func runComment(ctx context.Context, e env, state string) error {
 	}
 	var d report.Digest
 	if err := json.Unmarshal(data, &d); err != nil {
-		return &codedError{exitFailed, fmt.Errorf("read digest: %w", err), "loopd verify"}
+		return hint.New(hint.Failed, fmt.Errorf("read digest: %w", err), "loopd verify")
 	}
 	_, err = e.stdout.Write(d.Comment())
 	return err
@@ -58,7 +59,7 @@ func keptDigest(ctx context.Context, e env, state, name string) (*loop.State, []
 	}
 	data, err := os.ReadFile(filepath.Join(r.home.Report(s.Started.Campaign), name))
 	if err != nil {
-		return nil, nil, &codedError{exitFailed, fmt.Errorf("read digest: %w", err), "loopd verify"}
+		return nil, nil, hint.New(hint.Failed, fmt.Errorf("read digest: %w", err), "loopd verify")
 	}
 	return s, data, nil
 }

@@ -15,6 +15,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/doctor"
 	"loopd/internal/gitrepo"
+	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 )
 
@@ -87,7 +88,7 @@ func tellRows(e env, rows []doctor.Row, next string, asJSON bool) error {
 		return err
 	}
 	if doctor.Worst(rows) == doctor.Bad {
-		return &codedError{exitMeasured, errors.New("a campaign cannot run here yet"), ""}
+		return hint.New(hint.Measured, errors.New("a campaign cannot run here yet"), "")
 	}
 	if asJSON {
 		return nil
@@ -106,7 +107,7 @@ func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() 
 		doctor.Isolation(func(context.Context) (string, error) {
 			g, err := ground()
 			return g.walls.String(), err
-		}, hintOf),
+		}, hint.Of),
 		doctor.Managed(managedFiles(managedDir)...),
 		doctor.User(os.Geteuid(), func(context.Context) (int, bool) {
 			g, err := ground()
@@ -159,11 +160,11 @@ func pluginChecks(e env, cfg config.Config) []doctor.Check {
 		}),
 		func(ctx context.Context) doctor.Row {
 			if homeErr != nil {
-				return doctor.Row{Name: suiteCheck, Health: doctor.Bad, Detail: homeErr.Error(), Fix: hintOf(homeErr)}
+				return doctor.Row{Name: suiteCheck, Health: doctor.Bad, Detail: homeErr.Error(), Fix: hint.Of(homeErr)}
 			}
 			sealed, err := openSuite(ctx, home, cfg)
 			if err != nil {
-				fix := cmp.Or(suiteStep(ctx, e, cfg, home), hintOf(err), "loopd scenario lint")
+				fix := cmp.Or(suiteStep(ctx, e, cfg, home), hint.Of(err), "loopd scenario lint")
 				return doctor.Row{Name: suiteCheck, Health: doctor.Bad, Detail: err.Error(), Fix: fix}
 			}
 			detail := fmt.Sprintf("%s, seal %s holds", counted(len(sealed.Suite.Scenarios), "scenario"), sealed.Frozen.Digest().Short())

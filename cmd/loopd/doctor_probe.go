@@ -14,6 +14,7 @@ import (
 	"loopd/internal/agent"
 	"loopd/internal/config"
 	"loopd/internal/doctor"
+	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 )
 
@@ -47,7 +48,7 @@ func probedAgent(ctx context.Context, e env, cfg config.Config, kind rehearsal.A
 		return standInBinary()
 	case rehearsal.Claude:
 	default:
-		return agent.Binary{}, usageError("loopd doctor --probe --agent standin", "unknown agent %q: standin or claude", kind)
+		return agent.Binary{}, hint.Usagef("loopd doctor --probe --agent standin", "unknown agent %q: standin or claude", kind)
 	}
 	binary, err := pinClaude(ctx, e, agentNamed(e, cfg))
 	if err != nil || cfg.Plugin == "" {
@@ -173,7 +174,7 @@ func versionPin(ctx context.Context, e env, cfg config.Config, s harness.Suite) 
 		err = accepted(s.Launch, binary)
 	}
 	if err != nil {
-		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: hintOf(err)}
+		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: hint.Of(err)}
 	}
 	return doctor.Row{Name: name, Health: doctor.Good, Detail: binary.Version + ", the one the suite takes"}
 }
@@ -196,7 +197,7 @@ func managedFiles(dir string) []string {
 func refuseManaged(files ...string) error {
 	for _, path := range files {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return usageError("mv "+path+" "+path+".off", "start sessions: %s would be read by every one", path)
+			return hint.Usagef("mv "+path+" "+path+".off", "start sessions: %s would be read by every one", path)
 		}
 	}
 	return nil

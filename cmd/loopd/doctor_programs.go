@@ -13,6 +13,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/doctor"
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 )
 
@@ -22,7 +23,7 @@ func rungRows(g ground) []doctor.Row {
 	for _, t := range g.tried {
 		row := doctor.Row{Name: "rung " + string(t.rung), Health: doctor.Good, Detail: "stands"}
 		if t.err != nil {
-			row.Health, row.Detail, row.Fix = doctor.Odd, t.err.Error(), hintOf(t.err)
+			row.Health, row.Detail, row.Fix = doctor.Odd, t.err.Error(), hint.Of(t.err)
 		}
 		out = append(out, row)
 	}

@@ -18,6 +18,7 @@ import (
 
 	loopd "loopd"
 	"loopd/internal/atomicfile"
+	"loopd/internal/hint"
 	"loopd/report"
 )
 
@@ -74,7 +75,7 @@ func (o evalOptions) quiet() bool {
 // check refuses before anything is read what could not be written after it.
 func (o evalOptions) check(e env, help string) error {
 	if o.state != "" && !o.keep {
-		return usageError(help, "evaluate: --state goes with --keep")
+		return hint.Usagef(help, "evaluate: --state goes with --keep")
 	}
 	if o.keep {
 		if _, err := evalHome(e, o.state); err != nil {
@@ -86,7 +87,7 @@ func (o evalOptions) check(e env, help string) error {
 	for _, form := range slices.Sorted(maps.Keys(targets)) {
 		path := targets[form]
 		if other, twice := seen[path]; twice {
-			return usageError(help, "evaluate: --%s and --%s both write %s", other, form, path)
+			return hint.Usagef(help, "evaluate: --%s and --%s both write %s", other, form, path)
 		}
 		seen[path] = form
 		if path == stdoutName {
@@ -102,10 +103,10 @@ func (o evalOptions) check(e env, help string) error {
 // writable refuses a new file that is there, or has no directory.
 func writable(e env, verb, path string) error {
 	if _, err := os.Lstat(e.path(path)); err == nil {
-		return usageError("rm "+path, "%s: %s is there already and is not overwritten", verb, path)
+		return hint.Usagef("rm "+path, "%s: %s is there already and is not overwritten", verb, path)
 	}
 	if info, err := os.Stat(filepath.Dir(e.path(path))); err != nil || !info.IsDir() {
-		return usageError("mkdir -p "+filepath.Dir(path), "%s: no directory for %s", verb, path)
+		return hint.Usagef("mkdir -p "+filepath.Dir(path), "%s: no directory for %s", verb, path)
 	}
 	return nil
 }
@@ -155,9 +156,9 @@ func (v evaluation) tell(e env, o evalOptions, next string) error {
 	case regressed != nil:
 		return regressed
 	case s.Passed+s.Failed == 0:
-		return &codedError{exitFailed, errors.New("nothing measured: " + s.Headline()), ""}
+		return hint.New(hint.Failed, errors.New("nothing measured: "+s.Headline()), "")
 	case s.Failed+s.NotRun+s.Invalid > 0:
-		return &codedError{exitMeasured, errors.New(failedText(s)), ""}
+		return hint.New(hint.Measured, errors.New(failedText(s)), "")
 	case o.quiet():
 		return nil
 	}
@@ -219,7 +220,7 @@ func (v evaluation) compare(e env, o evalOptions) (regressed, err error) {
 	}
 	base, err := readReport(e.path(o.baseline))
 	if err != nil {
-		return nil, usageError("loopd diff --help", "read baseline %s: %w", o.baseline, err)
+		return nil, hint.Usagef("loopd diff --help", "read baseline %s: %w", o.baseline, err)
 	}
 	var b bytes.Buffer
 	if err := v.report.WriteJSON(&b, v.spool.all); err != nil {
@@ -227,7 +228,7 @@ func (v evaluation) compare(e env, o evalOptions) (regressed, err error) {
 	}
 	d, err := report.Compare(report.Document{Name: o.baseline, Data: base}, report.Document{Name: "this run", Data: b.Bytes()}, o.across)
 	if err != nil {
-		return nil, &codedError{exitUsage, err, "loopd eval --help"}
+		return nil, hint.New(hint.Usage, err, "loopd eval --help")
 	}
 	if !o.quiet() {
 		if _, err := fmt.Fprintf(e.stdout, "\nBeside %s: %s", o.baseline, d.Text(e.page)); err != nil {

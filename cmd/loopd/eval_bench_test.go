@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"loopd/internal/hint"
 )
 
 // BenchmarkEvalTraces evaluates n traces of 20 KB each by the whole command and
@@ -39,7 +41,7 @@ func BenchmarkEvalTraces(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			before := processor(b)
 			for b.Loop() {
-				if code := run(b.Context(), env{dir: dir, stdout: io.Discard, stderr: io.Discard}, []string{"eval", "trace", file, traces}); code != exitDone {
+				if code := run(b.Context(), env{dir: dir, stdout: io.Discard, stderr: io.Discard}, []string{"eval", "trace", file, traces}); code != hint.Done {
 					b.Fatalf("got exit code %d", code)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/repostate"
+	"loopd/internal/hint"
 	"loopd/report"
 )
 
@@ -53,11 +54,11 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 	}
 	data, err := readReport(e.path(file))
 	if err != nil {
-		return usageError(help, "read spec %s: %w", file, err)
+		return hint.Usagef(help, "read spec %s: %w", file, err)
 	}
 	spec, err := repostate.ParseSpec(filepath.Base(file), data)
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd schema repostate"}
+		return hint.New(hint.Usage, err, "loopd schema repostate")
 	}
 	endings := []string{".json"}
 	if spec.Kind == repostate.Read {
@@ -66,7 +67,7 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 	isSpec := func(path string) bool { return strings.HasPrefix(filepath.Base(path), "spec-") }
 	base, names, err := documentNames(e, dir, endings, isSpec)
 	if err != nil {
-		return usageError(help, "read submissions: %w", err)
+		return hint.Usagef(help, "read submissions: %w", err)
 	}
 	j := job{
 		report: report.Eval{Harness: harness.RepoState, Cases: filepath.Base(file)}, judge: judgeStates(spec, isDir(e.path(dir))), dir: base, names: names,
@@ -77,7 +78,7 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 	}
 	err = j.run(ctx, e, o)
 	if kind, ok := errors.AsType[*repostate.KindError](err); ok {
-		return &codedError{exitUsage, kind, help}
+		return hint.New(hint.Usage, kind, help)
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/trace"
+	"loopd/internal/hint"
 	"loopd/report"
 )
 
@@ -37,7 +38,7 @@ func evalHere(t *testing.T, want int, args ...string) string {
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	evalHere(t, exitDone, "eval", "trace", "docs/eval/cases.yaml", "docs/eval/traces",
+	evalHere(t, hint.Done, "eval", "trace", "docs/eval/cases.yaml", "docs/eval/traces",
 		"--json", filepath.Join(dir, "baseline.json"), "--markdown", filepath.Join(dir, "baseline.md"))
 	for _, name := range []string{"baseline.json", "baseline.md"} {
 		kept, err := os.ReadFile(filepath.Join("../../docs/eval", name))
@@ -83,8 +84,8 @@ func TestDiffBesideTheBaseline(t *testing.T) {
 		code       int
 		want       string
 	}{
-		"one case broken": {"slow-checkout.json", `{"finalAnswer": "Nobody knows."}`, exitMeasured, "  slow-checkout: fail, was pass\n"},
-		"a new case":      {"door.json", `{"finalAnswer": "The door is open.", "selfEvaluation": {"verifier_evaluation": {"verdict": "PASS"}}}`, exitDone, "  door is new: pass\n"},
+		"one case broken": {"slow-checkout.json", `{"finalAnswer": "Nobody knows."}`, hint.Measured, "  slow-checkout: fail, was pass\n"},
+		"a new case":      {"door.json", `{"finalAnswer": "The door is open.", "selfEvaluation": {"verifier_evaluation": {"verdict": "PASS"}}}`, hint.Done, "  door is new: pass\n"},
 	} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS("../../docs/eval")); err != nil {
@@ -94,7 +95,7 @@ func TestDiffBesideTheBaseline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.code == exitDone {
+		if c.code == hint.Done {
 			cases = append(cases, "  - {id: door, question: Why is it cold?, expectedRootCauseKeywords: [door], requiredEvidenceTools: [], allowedVerdicts: [PASS]}\n"...)
 		}
 		err = errors.Join(os.WriteFile(filepath.Join(dir, "cases.yaml"), cases, 0o644), os.WriteFile(filepath.Join(dir, "traces", c.file), []byte(c.text), 0o644))

@@ -10,6 +10,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/trace"
+	"loopd/internal/hint"
 	"loopd/report"
 )
 
@@ -47,19 +48,19 @@ func runEvalTrace(ctx context.Context, e env, o evalOptions, file, dir string) e
 	}
 	data, err := readReport(e.path(file))
 	if err != nil {
-		return usageError(help, "read cases %s: %w", file, err)
+		return hint.Usagef(help, "read cases %s: %w", file, err)
 	}
 	cases, err := trace.ParseCases(data)
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("%s: %w", file, err), "loopd schema trace"}
+		return hint.New(hint.Usage, fmt.Errorf("%s: %w", file, err), "loopd schema trace")
 	}
 	own, err := os.Stat(e.path(file))
 	if err != nil {
-		return usageError(help, "read cases %s: %w", file, err)
+		return hint.Usagef(help, "read cases %s: %w", file, err)
 	}
 	base, names, err := documentNames(e, dir, []string{".json"}, sameFile(own))
 	if err != nil {
-		return usageError(help, "read traces: %w", err)
+		return hint.Usagef(help, "read traces: %w", err)
 	}
 	j := job{
 		report: report.Eval{Harness: harness.Trace, Cases: filepath.Base(file)}, judge: judgeTraces(cases), dir: base, names: names,

@@ -9,6 +9,7 @@ import (
 
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 )
 
@@ -51,7 +52,7 @@ func runExport(ctx context.Context, e env, state, id, out string) error {
 	var text bytes.Buffer
 	if err := campaign.Export(ctx, l, id, &text); err != nil {
 		if _, unknown := errors.AsType[*campaign.NoCampaignError](err); unknown {
-			return usageError("loopd export", "export: %w", err)
+			return hint.Usagef("loopd export", "export: %w", err)
 		}
 		return err
 	}

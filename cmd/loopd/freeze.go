@@ -20,6 +20,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/draft"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -45,7 +46,7 @@ func newFreeze(e env) *cobra.Command {
 
 func runFreeze(ctx context.Context, e env, o freezeOptions) error {
 	if o.end && o.reason == "" {
-		return usageError(`loopd freeze --end --reason "why it ends"`, "freeze: --end needs a reason")
+		return hint.Usagef(`loopd freeze --end --reason "why it ends"`, "freeze: --end needs a reason")
 	}
 	l, err := loadConfig(e)
 	if err != nil {
@@ -64,7 +65,7 @@ func runFreeze(ctx context.Context, e env, o freezeOptions) error {
 	}
 	suite, digest, err := parses(dir)
 	if err != nil {
-		return &codedError{exitUsage, err, mendHint(ctx, e, dir, err)}
+		return hint.New(hint.Usage, err, mendHint(ctx, e, dir, err))
 	}
 	if err := filledIn(dir, suite); err != nil {
 		return err
@@ -80,9 +81,9 @@ func runFreeze(ctx context.Context, e env, o freezeOptions) error {
 		s.under = under
 		return tellSeal(ctx, e, s, o.json)
 	case readErr == nil && o.reason == "":
-		return usageError(sealAgain, "freeze %s: sealed already as %s; sealing again needs a reason", dir, old.Digest().Short())
+		return hint.Usagef(sealAgain, "freeze %s: sealed already as %s; sealing again needs a reason", dir, old.Digest().Short())
 	case !errors.Is(readErr, fs.ErrNotExist) && o.reason == "":
-		return &codedError{exitUsage, fmt.Errorf("freeze %s: sealed already, and the seal cannot be read: %w", dir, readErr), sealAgain}
+		return hint.New(hint.Usage, fmt.Errorf("freeze %s: sealed already, and the seal cannot be read: %w", dir, readErr), sealAgain)
 	}
 	return sealNow(ctx, e, home, dir, suite, under, o)
 }
@@ -112,7 +113,7 @@ func sealNow(ctx context.Context, e env, home campaign.Home, dir string, suite h
 	}
 	m, err := frozen.Seal(ctx, dir)
 	if err != nil {
-		return &codedError{exitUsage, err, mendHint(ctx, e, dir, err)}
+		return hint.New(hint.Usage, err, mendHint(ctx, e, dir, err))
 	}
 	s := sealOf(dir, m, suite, o.reason)
 	if under != nil {
@@ -133,7 +134,7 @@ func filledIn(dir string, suite harness.Suite) error {
 	if len(open) == 0 {
 		return nil
 	}
-	return usageError("loopd scenario lint", "freeze %s: still to be filled in: %s", dir, few(open))
+	return hint.Usagef("loopd scenario lint", "freeze %s: still to be filled in: %s", dir, few(open))
 }
 
 // underWay is the campaign that has not ended, nil for none.
@@ -184,7 +185,7 @@ func mendHint(ctx context.Context, e env, dir string, err error) string {
 	}
 	w, err := openWorkbench(ctx, e)
 	if err != nil {
-		return hintOf(err)
+		return hint.Of(err)
 	}
 	defer w.close()
 	if len(w.subject.IDs()) == 0 {

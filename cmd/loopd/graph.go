@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness/codegraph"
+	"loopd/internal/hint"
 )
 
 func newGraph(e env) *cobra.Command {
@@ -27,7 +28,7 @@ func newGraphCheck(e env) *cobra.Command {
 		Long: "  loopd graph check graph.json --from lib/relay/reports.rb --to lib/relay/delivery.rb\n\nExit code 0 when there is a way from one to the other, 3 when there is none.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if from == "" || to == "" {
-				return usageError(cmd.CommandPath()+" --help", "check graph: --from and --to are needed")
+				return hint.Usagef(cmd.CommandPath()+" --help", "check graph: --from and --to are needed")
 			}
 			return runGraphCheck(e, args[0], from, to, asJSON)
 		},
@@ -69,11 +70,11 @@ func runGraphCheck(e env, file, from, to string, asJSON bool) error {
 	file = e.path(file)
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("check graph: %w", err), "loopd graph build"}
+		return hint.New(hint.Usage, fmt.Errorf("check graph: %w", err), "loopd graph build")
 	}
 	g, err := codegraph.Parse(data)
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("check graph %s: %w", file, err), "loopd graph build"}
+		return hint.New(hint.Usage, fmt.Errorf("check graph %s: %w", file, err), "loopd graph build")
 	}
 	way := wayBetween(g, from, to)
 	if asJSON {
@@ -86,8 +87,8 @@ func runGraphCheck(e env, file, from, to string, asJSON bool) error {
 	}
 	for _, f := range []string{from, to} {
 		if !g.Has(f) {
-			return &codedError{exitMeasured, fmt.Errorf("check graph %s: no file %s", file, f), ""}
+			return hint.New(hint.Measured, fmt.Errorf("check graph %s: no file %s", file, f), "")
 		}
 	}
-	return &codedError{exitMeasured, fmt.Errorf("check graph %s: no way from %s to %s", file, from, to), ""}
+	return hint.New(hint.Measured, fmt.Errorf("check graph %s: no way from %s to %s", file, from, to), "")
 }

@@ -20,6 +20,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/codegraph"
 	"loopd/internal/atomicfile"
+	"loopd/internal/hint"
 	"loopd/internal/sandbox"
 )
 
@@ -127,11 +128,11 @@ func readSuite(e env, dir string) (harness.Suite, error) {
 	dir = e.path(dir)
 	loaded, err := frozen.Load(dir)
 	if err != nil {
-		return harness.Suite{}, &codedError{exitUsage, err, "loopd init --own-suite"}
+		return harness.Suite{}, hint.New(hint.Usage, err, "loopd init --own-suite")
 	}
 	s, err := harness.ParseSuite(loaded.FS())
 	if err != nil {
-		return s, &codedError{exitUsage, fmt.Errorf("%s: %w", dir, err), "loopd graph build --help"}
+		return s, hint.New(hint.Usage, fmt.Errorf("%s: %w", dir, err), "loopd graph build --help")
 	}
 	return s, nil
 }
@@ -146,11 +147,11 @@ func graphFixtures(s harness.Suite) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, usageError("loopd graph build --help", "build graph: no scenario has graph: true")
+		return nil, hint.Usagef("loopd graph build --help", "build graph: no scenario has graph: true")
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(s.Checker.Graph, func(r harness.GraphRule) bool { return r.Fixture == name }) {
-			return nil, usageError("loopd graph build --help", "build graph: checker.yaml: graph: no rule for fixture %s", name)
+			return nil, hint.Usagef("loopd graph build --help", "build graph: checker.yaml: graph: no rule for fixture %s", name)
 		}
 	}
 	return names, nil
@@ -164,7 +165,7 @@ func findGraphify(e env) (string, error) {
 			return p, nil
 		}
 	}
-	return "", usageError(graphInstall, "build graph: no %s on the PATH", graphTool)
+	return "", hint.Usagef(graphInstall, "build graph: no %s on the PATH", graphTool)
 }
 
 // buildGraph runs the tool in a fresh copy of the fixture with one fixed commit
@@ -263,7 +264,7 @@ func (b *builtGraph) ask(rules []harness.GraphRule) error {
 	}
 	files := g.Files()
 	if i := slices.IndexFunc(files, func(f string) bool { return strings.EqualFold(path.Ext(f), ".md") }); i >= 0 {
-		return usageError("printf '*.md\\n**/*.md\\n' >> fixtures/"+b.Fixture+"/.graphifyignore", "%s is in the graph, texts must be left out", files[i])
+		return hint.Usagef("printf '*.md\\n**/*.md\\n' >> fixtures/"+b.Fixture+"/.graphifyignore", "%s is in the graph, texts must be left out", files[i])
 	}
 	b.Files = len(files)
 	for _, r := range rules {
@@ -272,7 +273,7 @@ func (b *builtGraph) ask(rules []harness.GraphRule) error {
 		}
 		way := wayBetween(g, r.From, r.To)
 		if !g.OneHop(r.From, r.To) {
-			return &codedError{exitMeasured, fmt.Errorf("%s, want exactly 1 hop", way), ""}
+			return hint.New(hint.Measured, fmt.Errorf("%s, want exactly 1 hop", way), "")
 		}
 		b.Rules = append(b.Rules, way)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"loopd/internal/campaign"
+	"loopd/internal/hint"
 )
 
 // graphRun runs "loopd graph" with the arguments and nothing on the PATH but
@@ -50,8 +51,8 @@ func TestGraphNeedsTheTool(t *testing.T) {
 		}
 		code, stderr := graphRun(t, t.Context(), nothing, "build", "--suite", suite, "--out", out)
 		want := "loopd: build graph: no graphify on the PATH\nloopd: hint: pip install graphifyy==0.8.28\n"
-		if code != exitUsage || stderr != want {
-			t.Errorf("%s: got code %d, %q; want %d, %q", name, code, stderr, exitUsage, want)
+		if code != hint.Usage || stderr != want {
+			t.Errorf("%s: got code %d, %q; want %d, %q", name, code, stderr, hint.Usage, want)
 		}
 	}
 	if _, err := os.Stat(out); err == nil {
@@ -94,8 +95,8 @@ func TestGraphBuildStops(t *testing.T) {
 	if string(heard) != "tarted\n" || readErr != nil {
 		t.Fatalf("the tool said %q (%v)", heard, readErr)
 	}
-	if code != exitInterrupted || !strings.Contains(stderr, "graphify update: context canceled") {
-		t.Errorf("got code %d, %q; want %d", code, stderr, exitInterrupted)
+	if code != hint.Interrupted || !strings.Contains(stderr, "graphify update: context canceled") {
+		t.Errorf("got code %d, %q; want %d", code, stderr, hint.Interrupted)
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("an interrupted build kept something")

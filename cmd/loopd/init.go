@@ -17,6 +17,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gitrepo"
+	"loopd/internal/hint"
 	"loopd/internal/survey"
 )
 
@@ -65,7 +66,7 @@ func runInit(e env, o initOptions) error {
 	_, err := os.Lstat(settings)
 	had := err == nil
 	if had && !o.own {
-		return usageError("loopd", "set up %s: %s exists; loopd alone says what comes next", e.dir, settings)
+		return hint.Usagef("loopd", "set up %s: %s exists; loopd alone says what comes next", e.dir, settings)
 	}
 	s, place, err := surveyHere(e, o, had)
 	if err != nil {
@@ -114,7 +115,7 @@ func surveyHere(e env, o initOptions, had bool) (setup, string, error) {
 		s.Plugin, s.Manifest, err = survey.ReadListed(root.FS(), listed), manifestLine(place, listed), nil
 	}
 	if err != nil {
-		return setup{}, "", usageError("loopd init --help", "set up %s: %w", s.Dir, err)
+		return setup{}, "", hint.Usagef("loopd init --help", "set up %s: %w", s.Dir, err)
 	}
 	return s, place, nil
 }
@@ -142,10 +143,10 @@ func choose(e env, name string) (place, listed string, err error) {
 	defer root.Close()
 	places, err := survey.Places(root.FS())
 	if errors.Is(err, survey.ErrNoPlugin) {
-		return "", "", usageError(nearestPlugin(e.dir), "set up %s: no plugin here: %w", e.dir, err)
+		return "", "", hint.Usagef(nearestPlugin(e.dir), "set up %s: no plugin here: %w", e.dir, err)
 	}
 	if err != nil {
-		return "", "", usageError("loopd init --help", "set up %s: %w", e.dir, err)
+		return "", "", hint.Usagef("loopd init --help", "set up %s: %w", e.dir, err)
 	}
 	here := slices.DeleteFunc(slices.Clone(places), func(p survey.Place) bool { return !p.Manifest })
 	if name != "" {
@@ -155,9 +156,9 @@ func choose(e env, name string) (place, listed string, err error) {
 	case len(here) == 1:
 		return here[0].Dir, here[0].Name, measurable(e.dir, here[0])
 	case len(here) > 1:
-		return "", "", usageError("loopd init --plugin "+here[0].Name, "set up %s: %d plugins here, say which: %s", e.dir, len(here), names(here))
+		return "", "", hint.Usagef("loopd init --plugin "+here[0].Name, "set up %s: %d plugins here, say which: %s", e.dir, len(here), names(here))
 	case name != "":
-		return "", "", usageError("loopd init", "set up %s: no plugin %q here", e.dir, name)
+		return "", "", hint.Usagef("loopd init", "set up %s: no plugin %q here", e.dir, name)
 	}
 	return places[0].Dir, places[0].Name, measurable(e.dir, places[0])
 }
@@ -174,11 +175,11 @@ func names(places []survey.Place) string {
 func measurable(dir string, p survey.Place) error {
 	switch {
 	case p.Fault != "":
-		return usageError("loopd init --help", "set up %s: %s: %s", dir, p.Name, p.Fault)
+		return hint.Usagef("loopd init --help", "set up %s: %s: %s", dir, p.Name, p.Fault)
 	case p.Source != "":
-		return usageError("git clone ITS-REPOSITORY && cd ITS-REPOSITORY && loopd init", "set up %s: %s is not here: its source is %s", dir, p.Name, p.Source)
+		return hint.Usagef("git clone ITS-REPOSITORY && cd ITS-REPOSITORY && loopd init", "set up %s: %s is not here: its source is %s", dir, p.Name, p.Source)
 	case !p.Manifest && !p.Tree:
-		return usageError(manifestLine(p.Dir, p.Name),
+		return hint.Usagef(manifestLine(p.Dir, p.Name),
 			"set up %s: only the marketplace describes %s, and without a %s no session would find its skills", dir, p.Name, path.Join(p.Dir, survey.ManifestPath))
 	}
 	return nil
@@ -230,7 +231,7 @@ func (s *setup) writeSuite(e env, own bool) error {
 	err = write()
 	switch {
 	case errors.Is(err, fs.ErrExist) && own:
-		return usageError("loopd", "set up %s: %s exists; loopd alone says what comes next", s.Plugin.Name, dir)
+		return hint.Usagef("loopd", "set up %s: %s exists; loopd alone says what comes next", s.Plugin.Name, dir)
 	case errors.Is(err, fs.ErrExist):
 		s.Kept = append(s.Kept, ownSuite+"/")
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 )
 
@@ -39,7 +40,7 @@ func judgeOf(e env, cfg config.Config, s harness.Suite) (chosenJudge, error) {
 	case s.Launch.Judge.Model != "":
 		return chosenJudge{s.Launch.Judge.Model, func(ctx context.Context, o trial.Options) (trial.Judge, error) { return trial.NewCLIJudge(ctx, o) }}, nil
 	}
-	return chosenJudge{}, usageError("LOOPD_JUDGE_CMD=./judge.sh loopd run --sessions 400", "start campaign: scenario %s asks a judge and none is set", asks)
+	return chosenJudge{}, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd run --sessions 400", "start campaign: scenario %s asks a judge and none is set", asks)
 }
 
 // judgeCommand is the command that judges, empty for none: that of the settings,

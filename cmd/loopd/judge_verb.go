@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -49,7 +50,7 @@ func runJudge(ctx context.Context, e env, noIsolation, asJSON bool) error {
 	}
 	defer b.close()
 	if len(b.sealed.Suite.Gold) == 0 {
-		return usageError(`loopd freeze --reason "a gold set"`, "test the judge: the suite has no gold.yaml")
+		return hint.Usagef(`loopd freeze --reason "a gold set"`, "test the judge: the suite has no gold.yaml")
 	}
 	judge, name, closeAll, err := b.judge(ctx, e, noIsolation)
 	if err != nil {
@@ -67,7 +68,7 @@ func runJudge(ctx context.Context, e env, noIsolation, asJSON bool) error {
 		err = printJudge(e, out)
 	}
 	if err == nil && out.Fault != "" {
-		err = &codedError{exitMeasured, fmt.Errorf("not to be trusted: %s", out.Fault), ""}
+		err = hint.New(hint.Measured, fmt.Errorf("not to be trusted: %s", out.Fault), "")
 	}
 	return err
 }
@@ -84,7 +85,7 @@ func (b bench) judge(ctx context.Context, e env, noIsolation bool) (trial.Judge,
 		return judge, chosen.name, func() {}, err
 	}
 	if b.cfg.Plugin == "" {
-		return nil, "", nil, usageError("LOOPD_JUDGE_CMD=./judge.sh loopd judge", "test the judge: no loopd.yaml here, and no command judges")
+		return nil, "", nil, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd judge", "test the judge: no loopd.yaml here, and no command judges")
 	}
 	dir, err := os.MkdirTemp("", "loopd-judge-")
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
 	"loopd/internal/gitrepo"
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 	"loopd/loop"
 	"loopd/report"
@@ -64,7 +65,7 @@ func runSheet(ctx context.Context, e env, state, dir string) error {
 	}
 	out, lost := sheetOf(ctx, r.home, s, suite)
 	if len(out.Items) == 0 {
-		return &codedError{exitFailed, fmt.Errorf("write judged messages: %d were judged, and the transcript of none is kept", lost), "loopd report"}
+		return hint.New(hint.Failed, fmt.Errorf("write judged messages: %d were judged, and the transcript of none is kept", lost), "loopd report")
 	}
 	data, err := out.bytes()
 	if err != nil {
@@ -75,7 +76,7 @@ func runSheet(ctx context.Context, e env, state, dir string) error {
 	}
 	path := filepath.Join(dir, sheetFile)
 	if _, err := os.Lstat(path); err == nil {
-		return usageError(labelsCommand(path, state), "write judged messages: %s exists and may hold labels", path)
+		return hint.Usagef(labelsCommand(path, state), "write judged messages: %s exists and may hold labels", path)
 	}
 	if err := atomicfile.WriteFile(path, data, 0o600); err != nil {
 		return err
@@ -104,7 +105,7 @@ func judgedCampaign(ctx context.Context, e env, state string) (review, *loop.Sta
 	}
 	s, err := r.current()
 	if err == nil && len(report.JudgedTrials(s)) == 0 {
-		err = usageError("loopd report", "campaign %s has no message that a judge gave an answer to", s.Started.Campaign)
+		err = hint.Usagef("loopd report", "campaign %s has no message that a judge gave an answer to", s.Started.Campaign)
 	}
 	return r, s, err
 }
@@ -138,7 +139,7 @@ func outsideRepositories(dir string) (string, error) {
 	if _, none := errors.AsType[*gitrepo.NotRepositoryError](err); none {
 		return dir, nil
 	}
-	return "", usageError("loopd report --judged", "write judged messages: %s lies in a git repository, and the messages may hold held-out text", dir)
+	return "", hint.Usagef("loopd report --judged", "write judged messages: %s lies in a git repository, and the messages may hold held-out text", dir)
 }
 
 // sheetOf reads the messages from the kept attempts; lost counts those that
@@ -199,7 +200,7 @@ func runLabels(ctx context.Context, e env, state, file string, asJSON bool) erro
 	}
 	got, err := report.Agree(s, labels)
 	if err != nil {
-		return usageError("loopd report --judged", "%w", err)
+		return hint.Usagef("loopd report --judged", "%w", err)
 	}
 	if asJSON {
 		return printJSON(e.stdout, got)
@@ -211,11 +212,11 @@ func runLabels(ctx context.Context, e env, state, file string, asJSON bool) erro
 // label is left out.
 func readLabels(path string) (map[string]bool, error) {
 	bad := func(format string, args ...any) error {
-		return usageError("loopd report --judged", "read labels: %s: "+format, append([]any{path}, args...)...)
+		return hint.Usagef("loopd report --judged", "read labels: %s: "+format, append([]any{path}, args...)...)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usageError("loopd report --judged", "read labels: %w", err)
+		return nil, hint.Usagef("loopd report --judged", "read labels: %w", err)
 	}
 	var in sheet
 	if err := yaml.UnmarshalWithOptions(data, &in, yaml.Strict()); err != nil {

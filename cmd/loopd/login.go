@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"loopd/internal/config"
+	"loopd/internal/hint"
 )
 
 func newLogin(e env) *cobra.Command {
@@ -34,18 +35,18 @@ type stored struct {
 func runLogin(e env, asJSON bool) error {
 	line, err := readSecret(e)
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("read credential: %w", err), "loopd login < FILE"}
+		return hint.New(hint.Usage, fmt.Errorf("read credential: %w", err), "loopd login < FILE")
 	}
 	c, err := config.NewCredential(line, "standard input")
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd login < FILE"}
+		return hint.New(hint.Usage, err, "loopd login < FILE")
 	}
 	if !looksSecret(c.Value()) {
-		return usageError("loopd login < FILE", "read credential: that is no key or token")
+		return hint.Usagef("loopd login < FILE", "read credential: that is no key or token")
 	}
 	path, err := config.CredentialFile(e.getenv)
 	if err != nil {
-		return &codedError{exitUsage, err, ""}
+		return hint.New(hint.Usage, err, "")
 	}
 	if err := config.SaveCredential(path, c); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"syscall"
 
+	"loopd/internal/hint"
 	"loopd/internal/power"
 	"loopd/internal/sandbox"
 	"loopd/internal/standin"
@@ -77,7 +78,7 @@ func runLoopd(args []string, machine power.Machine) int {
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "loopd: find working directory:", err)
-		return exitFailed
+		return int(hint.Failed)
 	}
 	return run(ctx, env{dir: dir, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain, machine: machine, page: pageOf(os.Stdout)}, args)
 }

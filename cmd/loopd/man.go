@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"loopd/internal/atomicfile"
+	"loopd/internal/hint"
 )
 
 func newMan(e env) *cobra.Command {
@@ -42,7 +43,7 @@ func quoteExamples(cmd *cobra.Command) {
 func runMan(e env, root *cobra.Command, dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return usageError("mkdir -p "+dir, "write manual pages: %s is no directory", dir)
+		return hint.Usagef("mkdir -p "+dir, "write manual pages: %s is no directory", dir)
 	}
 	if err != nil {
 		return fmt.Errorf("write manual pages: %w", err)

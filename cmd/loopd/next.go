@@ -10,6 +10,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/draft"
+	"loopd/internal/hint"
 )
 
 // nextStep is the command for the first thing that is missing before a campaign
@@ -42,8 +43,8 @@ func suiteStep(ctx context.Context, e env, cfg config.Config, home campaign.Home
 	}
 	w, err := openWorkbench(ctx, e)
 	if err != nil {
-		if hint := hintOf(err); hint != "" {
-			return hint
+		if command := hint.Of(err); command != "" {
+			return command
 		}
 		return "loopd doctor"
 	}

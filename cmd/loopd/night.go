@@ -14,6 +14,7 @@ import (
 	"loopd/internal/gateway"
 	"loopd/internal/gitrepo"
 	"loopd/internal/governor"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/internal/power"
 	"loopd/internal/redact"
@@ -58,9 +59,9 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 	under := len(states) > 0 && states[len(states)-1].Ended == nil
 	switch {
 	case o.finish && !under:
-		return nil, usageError("loopd status", "finish: no campaign is under way")
+		return nil, hint.Usagef("loopd status", "finish: no campaign is under way")
 	case o.resume && !under:
-		return nil, usageError("loopd status", "resume: no campaign is under way")
+		return nil, hint.Usagef("loopd status", "resume: no campaign is under way")
 	}
 	if under {
 		if binary, err = keepPinned(e, states[len(states)-1], binary); err != nil {
@@ -75,7 +76,7 @@ func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*ni
 		if err := suggestBudgets(ctx, e); err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return nil, err
 		}
-		return nil, usageError(runHint, "start campaign: no budget given")
+		return nil, hint.Usagef(runHint, "start campaign: no budget given")
 	}
 	sealed, err := openSuite(ctx, home, cfg)
 	if err != nil {
@@ -143,11 +144,11 @@ func outside(ctx context.Context, e env, cfg config.Config) (config.Credential, 
 		return config.Credential{}, agent.Binary{}, fmt.Errorf("start campaign: %w", err)
 	}
 	if _, err := user.Head(); err != nil {
-		return config.Credential{}, agent.Binary{}, usageError("git add --all && git commit", "start campaign: %w", err)
+		return config.Credential{}, agent.Binary{}, hint.Usagef("git add --all && git commit", "start campaign: %w", err)
 	}
 	cred, err := config.FindCredential(e.getenv)
 	if err != nil {
-		return cred, agent.Binary{}, usageError("loopd login", "start campaign: %w", err)
+		return cred, agent.Binary{}, hint.Usagef("loopd login", "start campaign: %w", err)
 	}
 	binary, err := pinClaude(ctx, e, cfg.Agent)
 	return cred, binary, err
@@ -191,7 +192,7 @@ func (n *night) choose(s harness.Suite, under bool) error {
 		return nil
 	}
 	if err := n.settings.Validate(len(n.grid.Objective)); err != nil {
-		return usageError(runHint, "start campaign: %w", err)
+		return hint.Usagef(runHint, "start campaign: %w", err)
 	}
 	return nil
 }

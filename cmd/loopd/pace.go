@@ -10,6 +10,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/gateway"
 	"loopd/internal/governor"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -85,7 +86,7 @@ func priced(cfg config.Config, s harness.Suite) error {
 	}
 	for _, t := range s.Launch.Tiers {
 		if t.Price == nil {
-			return usageError("loopd config", "start campaign: the settings limit spending, and launch.yaml gives the tier %s no price", t.Name)
+			return hint.Usagef("loopd config", "start campaign: the settings limit spending, and launch.yaml gives the tier %s no price", t.Name)
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/columns"
 	"loopd/internal/doctor"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/internal/rehearsal"
 	"loopd/loop"
@@ -147,29 +148,29 @@ func TestPagesFitTheirTerminal(t *testing.T) {
 		code int
 		says string // in a pipe, on one line
 	}{
-		"status":         {verb("status"), exitDone, "Campaign 1111111-1: halted: drift: a reason"},
-		"report":         {verb("report"), exitDone, "| " + longID + "/small | "},
-		"report c002":    {verb("report", "c002"), exitDone, "# c002: inconclusive (budget)"},
-		"digest":         {verb("report", "--digest"), exitDone, longID},
-		"candidate list": {verb("candidate", "list"), exitDone, "c004       inconclusive (budget)  1234      1.25  person"},
-		"candidate show": {verb("candidate", "show", "c002"), exitDone, cjkID},
-		"diff":           {verb("diff", "current", "current"), exitDone, "1111111-1"},
-		"diff markdown":  {verb("diff", "current", "current", "--markdown"), exitDone, "| A | 1111111-1 |"},
-		"verify":         {verb("verify"), exitFailed, "ledger: every hash right"},
-		"no candidate":   {verb("report", strings.Repeat("no such thing ", 12)), exitUsage, "no such thing no such thing"},
+		"status":         {verb("status"), hint.Done, "Campaign 1111111-1: halted: drift: a reason"},
+		"report":         {verb("report"), hint.Done, "| " + longID + "/small | "},
+		"report c002":    {verb("report", "c002"), hint.Done, "# c002: inconclusive (budget)"},
+		"digest":         {verb("report", "--digest"), hint.Done, longID},
+		"candidate list": {verb("candidate", "list"), hint.Done, "c004       inconclusive (budget)  1234      1.25  person"},
+		"candidate show": {verb("candidate", "show", "c002"), hint.Done, cjkID},
+		"diff":           {verb("diff", "current", "current"), hint.Done, "1111111-1"},
+		"diff markdown":  {verb("diff", "current", "current", "--markdown"), hint.Done, "| A | 1111111-1 |"},
+		"verify":         {verb("verify"), hint.Failed, "ledger: every hash right"},
+		"no candidate":   {verb("report", strings.Repeat("no such thing ", 12)), hint.Usage, "no such thing no such thing"},
 		"plan": {direct(func(e env) error {
 			printOutlook(e, outlook{Chosen: strings.Repeat("because ", 20), SecondsFrom: strings.Repeat("measured ", 20)})
 			return nil
-		}), exitDone, "because because"},
+		}), hint.Done, "because because"},
 		"rehearse": {direct(func(e2 env) error {
 			return printRehearsal(e2, rehearsal.Result{Candidates: []rehearsal.Compared{
 				{ID: "c001", Planted: rehearsal.Eager, Expected: []loop.Verdict{loop.Reject, loop.Inconclusive, loop.Keep}, Verdict: loop.Inconclusive, Reason: loop.ByBudget, Sessions: 1234, EValue: &e, Right: true},
 				{ID: "c002", Planted: rehearsal.Eager, Expected: []loop.Verdict{loop.Reject, loop.Inconclusive, loop.Keep}, Verdict: loop.Keep},
 			}})
-		}), exitDone, "MISMATCH: right is reject or inconclusive or keep"},
+		}), hint.Done, "MISMATCH: right is reject or inconclusive or keep"},
 		"doctor": {direct(func(e env) error {
 			return printRows(e, []doctor.Row{{Name: "isolation", Health: doctor.Odd, Detail: strings.Repeat("a detail ", 20)}})
-		}), exitDone, "warning  isolation  a detail"},
+		}), hint.Done, "warning  isolation  a detail"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +219,7 @@ func TestWatchDrawsWhereItCan(t *testing.T) {
 			}
 			return run(t.Context(), e, []string{"status", "--watch", "--state", dir})
 		})
-		if code != exitDone || strings.HasPrefix(text, "\x1b[H\x1b[2J") != want || strings.Count(text, "\x1b") > 2 || !strings.Contains(text, "Campaign 1111111-1") {
+		if code != hint.Done || strings.HasPrefix(text, "\x1b[H\x1b[2J") != want || strings.Count(text, "\x1b") > 2 || !strings.Contains(text, "Campaign 1111111-1") {
 			t.Errorf("%s: got exit code %d and %q", kind, code, text)
 		}
 	}

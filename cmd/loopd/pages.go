@@ -16,6 +16,7 @@ import (
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/web"
 )
 
@@ -145,7 +146,7 @@ func openPages(ctx context.Context, e env, state string, port int, reveal bool) 
 func serveUntilTold(ctx context.Context, e env, port int, o web.Options, command string) error {
 	s, err := web.Serve(port, o)
 	if busy, ok := errors.AsType[*web.BusyError](err); ok {
-		return usageError(fmt.Sprintf("%s --port %d", command, busy.Free), "serve pages: %w", busy)
+		return hint.Usagef(fmt.Sprintf("%s --port %d", command, busy.Free), "serve pages: %w", busy)
 	}
 	if err != nil {
 		return err
@@ -180,11 +181,11 @@ func writePage(ctx context.Context, e env, state, file string, reveal bool) erro
 	}
 	page, err := web.File(ctx, o, "")
 	if err != nil {
-		return usageError("loopd plan", "write page: %w", err)
+		return hint.Usagef("loopd plan", "write page: %w", err)
 	}
 	path := e.path(file)
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return usageError("loopd report --html report.html", "write page: %w", err)
+		return hint.Usagef("loopd report --html report.html", "write page: %w", err)
 	}
 	if err := atomicfile.WriteFile(path, page, 0o644); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/atomicfile"
+	"loopd/internal/hint"
 	"loopd/internal/web"
 	"loopd/report"
 )
@@ -58,7 +59,7 @@ func runSavedReport(ctx context.Context, e env, o shownOptions, file string) err
 	one := opened(e, file)
 	head, err := readEval(one, func(harness.Evaluated) error { return nil })
 	if err != nil {
-		return usageError("loopd report --help", "%w", err)
+		return hint.Usagef("loopd report --help", "%w", err)
 	}
 	if o.asked() {
 		return showOpened(ctx, e, o, web.Options{Opened: []web.Opened{one}}, "loopd report "+file+" --open")

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loopd/internal/hint"
 )
 
 // What is opened is served to who has the link, until it is interrupted, and
@@ -20,8 +22,8 @@ func TestAReportOpens(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"report", "docs/eval/baseline.json", "--open"}, exitDone, "<h1>Diagnosis traces: 9 of 9 pass</h1>"},
-		{[]string{"diff", "docs/eval/baseline.json", "docs/eval/baseline.json", "--open"}, exitDone, "nothing regressed</h1>"},
+		{[]string{"report", "docs/eval/baseline.json", "--open"}, hint.Done, "<h1>Diagnosis traces: 9 of 9 pass</h1>"},
+		{[]string{"diff", "docs/eval/baseline.json", "docs/eval/baseline.json", "--open"}, hint.Done, "nothing regressed</h1>"},
 	} {
 		t.Setenv("TMPDIR", t.TempDir())
 		t.Setenv("DISPLAY", "")

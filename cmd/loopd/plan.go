@@ -15,6 +15,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/forecast"
+	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 	"loopd/loop"
 	"loopd/report"
@@ -95,9 +96,9 @@ func runPlan(ctx context.Context, e env, o planOptions) error {
 		return err
 	}
 	if out.Smallest == 0 {
-		return usageError("loopd plan --budget 2000", "plan: no budget decides anything under the profile %s on this grid", out.Profile)
+		return hint.Usagef("loopd plan --budget 2000", "plan: no budget decides anything under the profile %s on this grid", out.Profile)
 	}
-	return usageError(fmt.Sprintf("loopd plan --budget %d", out.Smallest),
+	return hint.Usagef(fmt.Sprintf("loopd plan --budget %d", out.Smallest),
 		"plan: nothing can be decided with %s: the smallest budget that would do under the profile %s is %d", plural(out.Sessions), out.Profile, out.Smallest)
 }
 
@@ -254,14 +255,14 @@ func bytesPerTrial(dir string) (float64, error) {
 // sessions turns the budget asked about into sessions, 0 for none.
 func (p planner) sessions(o planOptions) (int, error) {
 	if n := count(o.budget != 0, o.hours != 0, o.cost != 0); n > 1 {
-		return 0, usageError("loopd plan --budget 400", "--budget, --hours and --cost exclude each other")
+		return 0, hint.Usagef("loopd plan --budget 400", "--budget, --hours and --cost exclude each other")
 	}
 	switch {
 	case o.budget < 0 || o.budget > maxPlanned:
-		return 0, usageError("loopd plan --budget 400", "--budget %d: not within 1 to %d sessions", o.budget, maxPlanned)
+		return 0, hint.Usagef("loopd plan --budget 400", "--budget %d: not within 1 to %d sessions", o.budget, maxPlanned)
 	case o.hours != 0:
 		if !(o.hours > 0) || o.hours > maxPlanned {
-			return 0, usageError("loopd plan --hours 8", "--hours %v: not a number of hours", o.hours)
+			return 0, hint.Usagef("loopd plan --hours 8", "--hours %v: not a number of hours", o.hours)
 		}
 		each := secondsOf(p.cfg, p.pace)
 		return max(1, min(maxPlanned, int(o.hours*3600/each.value*float64(p.cfg.Parallel)))), nil
@@ -294,7 +295,7 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 	set := loop.DefaultSettings(sessions).Under(profile)
 	set.MaxCandidates = p.cfg.MaxCandidates
 	if err := set.Validate(0); err != nil {
-		return outlook{}, usageError("loopd plan --budget 400", "plan: %w", err)
+		return outlook{}, hint.Usagef("loopd plan --budget 400", "plan: %w", err)
 	}
 	plan, err := forecast.Of(ctx, forecast.Question{
 		Settings: set, Cells: p.grid.Objective, Guards: len(p.grid.Guards), Controls: len(p.grid.Controls), Reserve: len(p.grid.Reserve),

@@ -14,6 +14,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gateway"
+	"loopd/internal/hint"
 	"loopd/internal/proposer"
 	"loopd/loop"
 )
@@ -28,7 +29,7 @@ func (n *night) practise(s harness.Suite, pick func(harness.Cell) bool) error {
 		}
 	case config.CommandModel:
 		if _, err := exec.LookPath(n.cfg.ProposerCommand[0]); err != nil {
-			return usageError("loopd config", "proposer.command: %s is no program that can be run", n.cfg.ProposerCommand[0])
+			return hint.Usagef("loopd config", "proposer.command: %s is no program that can be run", n.cfg.ProposerCommand[0])
 		}
 	default:
 		return nil // nobody who reads
@@ -50,7 +51,7 @@ func proposerTier(cfg config.Config, s harness.Suite) (harness.Tier, error) {
 		for _, t := range tiers {
 			names = append(names, t.Name)
 		}
-		return harness.Tier{}, usageError("loopd config", "proposer.tier: %q is no tier of the suite: %s", cfg.ProposerTier, strings.Join(names, ", "))
+		return harness.Tier{}, hint.Usagef("loopd config", "proposer.tier: %q is no tier of the suite: %s", cfg.ProposerTier, strings.Join(names, ", "))
 	}
 	return tiers[i], nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/campaign"
+	"loopd/internal/hint"
 )
 
 type pruneOptions struct {
@@ -46,7 +47,7 @@ const pruneHint = "loopd prune --older 30d --dry-run"
 func runPrune(ctx context.Context, e env, o pruneOptions) error {
 	age, err := parseAge(o.older)
 	if err != nil {
-		return usageError(pruneHint, "prune: --older: %w", err)
+		return hint.Usagef(pruneHint, "prune: --older: %w", err)
 	}
 	r, err := openReview(ctx, e, o.state)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
+	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 	"loopd/loop"
 )
@@ -186,19 +187,19 @@ func rehearseAndServe(ctx context.Context, e env, o rehearseOptions) error {
 func judgeRehearsal(res rehearsal.Result, o rehearseOptions) error {
 	switch {
 	case byDrift(res.HaltedBy):
-		return &codedError{exitDrift, driftError(res.HaltedBy, res.Drift), "loopd rehearse --seed " + strconv.FormatUint(o.seed, 10)}
+		return hint.New(hint.Drift, driftError(res.HaltedBy, res.Drift), "loopd rehearse --seed "+strconv.FormatUint(o.seed, 10))
 	case res.HaltedBy != "":
-		return &codedError{exitFailed, fmt.Errorf("halted: %s", res.HaltedBy), ""}
+		return hint.New(hint.Failed, fmt.Errorf("halted: %s", res.HaltedBy), "")
 	case res.Outcome == "":
 		return loop.ErrDrained
 	case res.Outcome == loop.NothingMeasured:
-		return &codedError{exitFailed, fmt.Errorf("nothing was measured"), ""}
+		return hint.New(hint.Failed, fmt.Errorf("nothing was measured"), "")
 	case !res.UserUntouched:
-		return &codedError{exitMeasured, fmt.Errorf("the user's repository was changed"), ""}
+		return hint.New(hint.Measured, fmt.Errorf("the user's repository was changed"), "")
 	case res.Orphans > 0:
-		return &codedError{exitMeasured, fmt.Errorf("%d processes outlived their session", res.Orphans), ""}
+		return hint.New(hint.Measured, fmt.Errorf("%d processes outlived their session", res.Orphans), "")
 	case res.Mismatches > 0:
-		return &codedError{exitMeasured, fmt.Errorf("%d verdicts or classes of planted faults are not the right ones", res.Mismatches), ""}
+		return hint.New(hint.Measured, fmt.Errorf("%d verdicts or classes of planted faults are not the right ones", res.Mismatches), "")
 	}
 	return nil
 }
@@ -252,7 +253,7 @@ func (o rehearseOptions) options(ctx context.Context, e env) (rehearsal.Options,
 		dir = e.path(o.resume)
 		var err error
 		if setup, err = rehearsal.Read(dir); err != nil {
-			return rehearsal.Options{}, &codedError{exitUsage, err, "loopd rehearse --dir " + dir}
+			return rehearsal.Options{}, hint.New(hint.Usage, err, "loopd rehearse --dir "+dir)
 		}
 	}
 	binary, err := o.binary(ctx, e, setup)
@@ -281,20 +282,20 @@ func (o rehearseOptions) check() error {
 	}
 	switch fault, profile := rehearsal.Fault(o.fault), loop.Profile(o.profile); {
 	case fault != rehearsal.NoFault && !slices.Contains(rehearsal.Faults(), fault):
-		return usageError("loopd rehearse --fault frozen-drift", "unknown fault %q", fault)
+		return hint.Usagef("loopd rehearse --fault frozen-drift", "unknown fault %q", fault)
 	case !slices.Contains(loop.Profiles(), profile):
-		return usageError("loopd rehearse --profile strict", "unknown profile %q", profile)
+		return hint.Usagef("loopd rehearse --profile strict", "unknown profile %q", profile)
 	case o.proposer != "" && !slices.Contains(rehearsal.Proposers(), rehearsal.ProposerKind(o.proposer)):
-		return usageError("loopd rehearse --proposer builtin", "unknown proposer %q: builtin or agent", o.proposer)
+		return hint.Usagef("loopd rehearse --proposer builtin", "unknown proposer %q: builtin or agent", o.proposer)
 	case unknownKind(o.planted()) != "":
-		return usageError("loopd rehearse --kinds shotgun,always_write", "unknown kind %q of candidate", unknownKind(o.planted()))
+		return hint.Usagef("loopd rehearse --kinds shotgun,always_write", "unknown kind %q of candidate", unknownKind(o.planted()))
 	case o.null && (o.candidates != 0 || len(o.kinds) > 0 || o.proposer == ""):
-		return usageError("loopd rehearse --proposer builtin --null", "--null plants no candidates: it goes with --proposer and without --candidates")
+		return hint.Usagef("loopd rehearse --proposer builtin --null", "--null plants no candidates: it goes with --proposer and without --candidates")
 	case o.candidates < 0 || o.sessions < 1 || o.parallel < 1:
-		return usageError("loopd rehearse --help", "--candidates %d, --sessions %d, --parallel %d: too small", o.candidates, o.sessions, o.parallel)
+		return hint.Usagef("loopd rehearse --help", "--candidates %d, --sessions %d, --parallel %d: too small", o.candidates, o.sessions, o.parallel)
 	}
 	if _, err := planOf(o); len(o.kinds) > 0 && err != nil {
-		return usageError("loopd rehearse --print-plan", "%v", err)
+		return hint.Usagef("loopd rehearse --print-plan", "%v", err)
 	}
 	return nil
 }
@@ -335,7 +336,7 @@ func (o rehearseOptions) binary(ctx context.Context, e env, s rehearsal.Setup) (
 	case rehearsal.Claude:
 		return pinClaude(ctx, e, findClaude(e, o.claude))
 	}
-	return agent.Binary{}, usageError("loopd rehearse --agent standin", "unknown agent %q: standin or claude", s.Agent)
+	return agent.Binary{}, hint.Usagef("loopd rehearse --agent standin", "unknown agent %q: standin or claude", s.Agent)
 }
 
 // printRehearsal shows planned against actual.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 	"loopd/loop"
 )
@@ -165,7 +166,7 @@ func judgeNight(res nightResult, o rehearseOptions) error {
 		}
 	}
 	if len(wrong) > 0 || res.Outcome == loop.Outcome("") {
-		return &codedError{exitMeasured, fmt.Errorf("the night went wrong at: %s", strings.Join(wrong, ", ")), ""}
+		return hint.New(hint.Measured, fmt.Errorf("the night went wrong at: %s", strings.Join(wrong, ", ")), "")
 	}
 	return nil
 }

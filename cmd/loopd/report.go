@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/hint"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -28,13 +29,13 @@ func newReport(e env) *cobra.Command {
 			}
 			if filepath.Ext(name) == ".json" {
 				if asJSON || judged || digest || reveal || labels != "" || state != "" {
-					return usageError("loopd report "+name+" --open", "report: a file goes with --open, --port and --html alone")
+					return hint.Usagef("loopd report "+name+" --open", "report: a file goes with --open, --port and --html alone")
 				}
 				return runSavedReport(cmd.Context(), e, shown, name)
 			}
 			switch {
 			case labels != "" && (!judged || name != ""):
-				return usageError("loopd report --judged --labels judged.yaml", "report: --labels goes with --judged and no argument")
+				return hint.Usagef("loopd report --judged --labels judged.yaml", "report: --labels goes with --judged and no argument")
 			case labels != "":
 				return runLabels(cmd.Context(), e, state, labels, asJSON)
 			case judged:
@@ -42,7 +43,7 @@ func newReport(e env) *cobra.Command {
 			}
 			switch {
 			case shown.asked() && name != "":
-				return usageError("loopd report --open", "report: --open and --html are of the campaign, and go with no argument")
+				return hint.Usagef("loopd report --open", "report: --open and --html are of the campaign, and go with no argument")
 			case shown.html != "":
 				return writePage(cmd.Context(), e, state, shown.html, reveal)
 			case shown.open:
@@ -50,9 +51,9 @@ func newReport(e env) *cobra.Command {
 			}
 			switch {
 			case (digest || comment) && name != "":
-				return usageError("loopd report --digest", "report: --digest and --comment are of the campaign, and go with no argument")
+				return hint.Usagef("loopd report --digest", "report: --digest and --comment are of the campaign, and go with no argument")
 			case comment && (digest || asJSON):
-				return usageError("loopd report --comment", "report: --comment, --digest and --json are not printed at once")
+				return hint.Usagef("loopd report --comment", "report: --comment, --digest and --json are not printed at once")
 			case comment:
 				return runComment(cmd.Context(), e, state)
 			case digest:
@@ -92,7 +93,7 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 		return printNext(e, s, state)
 	}
 	if s.Find(name) == nil {
-		return usageError(withState("loopd candidate list", state), "campaign %s has no candidate %q", s.Started.Campaign, name)
+		return hint.Usagef(withState("loopd candidate list", state), "campaign %s has no candidate %q", s.Started.Campaign, name)
 	}
 	ext := ".md"
 	if asJSON {
@@ -100,7 +101,7 @@ func runReport(ctx context.Context, e env, state, name string, asJSON bool) erro
 	}
 	data, err := os.ReadFile(filepath.Join(r.home.Report(s.Started.Campaign), name+ext))
 	if err != nil {
-		return &codedError{exitFailed, fmt.Errorf("read report of %s: %w", name, err), "loopd verify"}
+		return hint.New(hint.Failed, fmt.Errorf("read report of %s: %w", name, err), "loopd verify")
 	}
 	if err := e.kept(data, asJSON); err != nil || asJSON {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -62,7 +63,7 @@ func newRescore(e env) *cobra.Command {
 
 func runRescore(ctx context.Context, e env, o rescoreOptions) error {
 	if o.accept != (strings.TrimSpace(o.reason) != "") {
-		return usageError(`loopd rescore --accept --reason "why the rules changed"`, "rescore: --accept and --reason go together")
+		return hint.Usagef(`loopd rescore --accept --reason "why the rules changed"`, "rescore: --accept and --reason go together")
 	}
 	home, cfg, err := o.places(ctx, e)
 	if err != nil {
@@ -78,7 +79,7 @@ func runRescore(ctx context.Context, e env, o rescoreOptions) error {
 	found, err := campaign.Rescore(ctx, ro)
 	_, unknown := errors.AsType[*campaign.NoCampaignError](err)
 	if unknown {
-		return usageError("loopd status", "rescore: %w", err)
+		return hint.Usagef("loopd status", "rescore: %w", err)
 	}
 	if err != nil {
 		return err
@@ -122,11 +123,11 @@ func (o rescoreOptions) rules(e env, home campaign.Home, cfg config.Config) (cam
 		dir = cfg.Suite
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return campaign.Sealed{}, usageError("loopd rescore --suite loopd-suite", "rescore: no suite in %s", dir)
+		return campaign.Sealed{}, hint.Usagef("loopd rescore --suite loopd-suite", "rescore: no suite in %s", dir)
 	}
 	s, err := campaign.LoadSuite(dir)
 	if err != nil {
-		return s, &codedError{exitUsage, err, "loopd rescore --help"}
+		return s, hint.New(hint.Usage, err, "loopd rescore --help")
 	}
 	return s, nil
 }
@@ -137,7 +138,7 @@ func (o rescoreOptions) judge(e env, cfg config.Config, s campaign.Sealed) (tria
 	}
 	j := storedJudge(e, cfg, s.Suite)
 	if j == nil {
-		return nil, usageError("LOOPD_JUDGE_CMD=./judge.sh loopd rescore --ask", "rescore: no judge is set")
+		return nil, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd rescore --ask", "rescore: no judge is set")
 	}
 	return j, nil
 }
@@ -146,15 +147,15 @@ func (o rescoreOptions) judge(e env, cfg config.Config, s campaign.Sealed) (tria
 func (o rescoreOptions) outcome(ctx context.Context, e env, home campaign.Home, cfg config.Config, r campaign.Rescoring) error {
 	switch {
 	case len(r.Lost) > 0 && !o.allowMissing:
-		return &codedError{exitFailed, fmt.Errorf("%d of %d trials cannot be scored again", len(r.Lost), r.Sessions), "loopd rescore --allow-missing"}
+		return hint.New(hint.Failed, fmt.Errorf("%d of %d trials cannot be scored again", len(r.Lost), r.Sessions), "loopd rescore --allow-missing")
 	case !r.Differs():
 		return o.tellNext(e)
 	case !o.accept:
-		return &codedError{exitMeasured, errors.New(r.Summary()), o.acceptance(r)}
+		return hint.New(hint.Measured, errors.New(r.Summary()), o.acceptance(r))
 	case r.State.Ended == nil:
-		return usageError(nextAfter(r.State), "rescore: campaign %s has not ended, and is decided by the rules it began with", r.Campaign)
+		return hint.Usagef(nextAfter(r.State), "rescore: campaign %s has not ended, and is decided by the rules it began with", r.Campaign)
 	case !r.Newest:
-		return usageError("loopd rescore --campaign "+r.Campaign, "rescore: campaign %s is not the newest: its record is closed", r.Campaign)
+		return hint.Usagef("loopd rescore --campaign "+r.Campaign, "rescore: campaign %s is not the newest: its record is closed", r.Campaign)
 	}
 	if err := r.Accept(ctx, home, o.reason, time.Now); err != nil {
 		return err

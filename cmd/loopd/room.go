@@ -11,6 +11,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/clock"
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -66,7 +67,7 @@ func safeGround(e env, cfg config.Config) error {
 		return err
 	}
 	if short := roomFor(home, cfg, nil).short(); short != "" {
-		return usageError(pruneHint, "start campaign: %s", short)
+		return hint.Usagef(pruneHint, "start campaign: %s", short)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 
 	"github.com/spf13/cobra"
+
+	"loopd/internal/hint"
 )
 
 const longHelp = `loopd improves the wording of a coding-agent plugin overnight: it tries one
@@ -40,7 +42,7 @@ func newRoot(e env) *cobra.Command {
 		&cobra.Group{ID: groupSuite, Title: "Suite:"}, &cobra.Group{ID: groupTools, Title: "Tools:"},
 	)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(cmd.CommandPath()+" --help", "%w", err)
+		return hint.Usagef(cmd.CommandPath()+" --help", "%w", err)
 	})
 	root.SetCompletionCommandGroupID(groupTools)
 	root.SetHelpCommandGroupID(groupTools)
@@ -75,7 +77,7 @@ func newRoot(e env) *cobra.Command {
 func atMostOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return usageError(cmd.CommandPath()+" --help", "%s takes one %s at most, got %d", cmd.CommandPath(), what, len(args))
+			return hint.Usagef(cmd.CommandPath()+" --help", "%s takes one %s at most, got %d", cmd.CommandPath(), what, len(args))
 		}
 		return nil
 	}
@@ -87,14 +89,14 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		hint := cmd.CommandPath() + " --help"
+		command := cmd.CommandPath() + " --help"
 		cmd.SuggestionsMinimumDistance = 2
 		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-			hint = cmd.CommandPath() + " " + s[0]
+			command = cmd.CommandPath() + " " + s[0]
 		}
-		return usageError(hint, "unknown command %q", args[0])
+		return hint.Usagef(command, "unknown command %q", args[0])
 	}
-	return usageError(cmd.CommandPath()+" --help", "%s takes no argument, got %q", cmd.CommandPath(), args[0])
+	return hint.Usagef(cmd.CommandPath()+" --help", "%s takes no argument, got %q", cmd.CommandPath(), args[0])
 }
 
 // oneArg wants exactly one argument, named for the message.
@@ -103,7 +105,7 @@ func oneArg(name string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return usageError(cmd.CommandPath()+" --help", "%s wants one %s, got %d", cmd.CommandPath(), name, len(args))
+		return hint.Usagef(cmd.CommandPath()+" --help", "%s wants one %s, got %d", cmd.CommandPath(), name, len(args))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"loopd/internal/clock"
 	"loopd/internal/control"
 	"loopd/internal/daemon"
+	"loopd/internal/hint"
 	"loopd/internal/sandbox"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -139,7 +140,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 	var err error
 	if n.o.resume {
 		if err := n.campaign.Resume(ctx); err != nil {
-			return usageError(cmp.Or(hintOf(err), "loopd status"), "resume: %w", err)
+			return hint.Usagef(cmp.Or(hint.Of(err), "loopd status"), "resume: %w", err)
 		}
 	}
 	if !n.o.anew {

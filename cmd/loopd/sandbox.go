@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 )
 
@@ -42,7 +43,7 @@ func runSandbox(ctx context.Context, e env, id, dest string, asJSON bool) error 
 	}
 	dest = e.path(dest)
 	if _, err := os.Lstat(dest); err == nil {
-		return usageError("loopd sandbox "+id+" NEWDIR", "lay out sandbox: %s exists", dest)
+		return hint.Usagef("loopd sandbox "+id+" NEWDIR", "lay out sandbox: %s exists", dest)
 	}
 	if err := trial.LayOut(ctx, b.sealed.Suite, sc, b.graphs, dest); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/draft"
+	"loopd/internal/hint"
 )
 
 func newScenario(e env) *cobra.Command {
@@ -43,7 +44,7 @@ func openDraftBench(ctx context.Context, e env) (b bench, isDraft bool, err erro
 		}
 		isDraft = true
 		if sealed, err = campaign.OpenDraft(c.Suite); err != nil {
-			return sealed, &codedError{exitUsage, err, "loopd scenario lint"}
+			return sealed, hint.New(hint.Usage, err, "loopd scenario lint")
 		}
 		return sealed, nil
 	})
@@ -94,10 +95,10 @@ func openWorkbench(ctx context.Context, e env) (workbench, error) {
 func (w *workbench) read() error {
 	var err error
 	if w.loaded, err = frozen.Load(w.dir); err != nil {
-		return &codedError{exitUsage, fmt.Errorf("read suite: %w", err), suiteHint(w.dir)}
+		return hint.New(hint.Usage, fmt.Errorf("read suite: %w", err), suiteHint(w.dir))
 	}
 	if w.subject.Suite, w.subject.Faults, err = harness.ReadDraft(w.loaded.FS()); err != nil {
-		return &codedError{exitUsage, errors.New(strings.ReplaceAll(fmt.Sprintf("%s: %v", w.dir, err), "\n", "; ")), profileHint(w.from, w.dir)}
+		return hint.New(hint.Usage, errors.New(strings.ReplaceAll(fmt.Sprintf("%s: %v", w.dir, err), "\n", "; ")), profileHint(w.from, w.dir))
 	}
 	if w.subject.Graphs, err = w.home.Graphs(); err != nil {
 		return err
@@ -181,7 +182,7 @@ func runScenarioNew(ctx context.Context, e env, name string, o newOptions) error
 	}
 	n := draft.New{ID: name, Role: harness.Role(o.role), Skill: o.skill, NoHook: w.subject.Suite.Launch.Note.Kind == harness.NoteNone}
 	if err := n.Validate(); err != nil {
-		return &codedError{exitUsage, fmt.Errorf("new scenario: %w", err), "loopd scenario new --help"}
+		return hint.New(hint.Usage, fmt.Errorf("new scenario: %w", err), "loopd scenario new --help")
 	}
 	if err := w.checkSkill(name, o); err != nil {
 		return err
@@ -192,14 +193,14 @@ func runScenarioNew(ctx context.Context, e env, name string, o newOptions) error
 	i := slices.IndexFunc(w.subject.IDs(), func(id string) bool { return strings.EqualFold(id, name) })
 	if i >= 0 {
 		id := w.subject.IDs()[i]
-		return usageError("loopd scenario lint "+id, "new scenario: %s exists", filepath.Join(w.dir, "scenarios", id+".md"))
+		return hint.Usagef("loopd scenario lint "+id, "new scenario: %s exists", filepath.Join(w.dir, "scenarios", id+".md"))
 	}
 	if err := w.quiet(ctx, e); err != nil {
 		return err
 	}
 	text, err := draft.Scenario(n)
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd scenario new --help"}
+		return hint.New(hint.Usage, err, "loopd scenario new --help")
 	}
 	path := filepath.Join(w.dir, "scenarios", name+".md")
 	if err := writeNew(path, text); err != nil {
@@ -225,7 +226,7 @@ func (o newOptions) complete(name string) error {
 	if o.role != string(harness.Objective) {
 		role = " --role " + quoted(o.role)
 	}
-	return usageError(fmt.Sprintf("loopd scenario new %s%s --skill %s --fixture %s", quoted(name), role, quoted(skill), quoted(fixture)),
+	return hint.Usagef(fmt.Sprintf("loopd scenario new %s%s --skill %s --fixture %s", quoted(name), role, quoted(skill), quoted(fixture)),
 		"new scenario: every role, a guard too, needs --skill and --fixture; missing: %s", strings.Join(missing, ", "))
 }
 
@@ -233,13 +234,13 @@ func (o newOptions) complete(name string) error {
 func ownWorkbench(ctx context.Context, e env) (workbench, error) {
 	l, err := loadConfig(e)
 	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
-		return workbench{}, &codedError{exitUsage, err, "loopd init --own-suite"}
+		return workbench{}, hint.New(hint.Usage, err, "loopd init --own-suite")
 	}
 	if err != nil {
 		return workbench{}, err
 	}
 	if l.Config.Suite == config.Bundled {
-		return workbench{}, usageError(makeSuite, "new scenario: this plugin has no suite of its own, and the bundled one takes none")
+		return workbench{}, hint.Usagef(makeSuite, "new scenario: this plugin has no suite of its own, and the bundled one takes none")
 	}
 	return openWorkbench(ctx, e)
 }
@@ -249,11 +250,11 @@ func (w workbench) checkSkill(name string, o newOptions) error {
 	if slices.Contains(skills, o.skill) {
 		return nil
 	}
-	hint := "loopd scenario new --help"
+	command := "loopd scenario new --help"
 	if meant := nearest(o.skill, skills); meant != "" {
-		hint = fmt.Sprintf("loopd scenario new %s --skill %s --fixture %s", name, meant, o.fixture)
+		command = fmt.Sprintf("loopd scenario new %s --skill %s --fixture %s", name, meant, o.fixture)
 	}
-	return usageError(hint, "new scenario: the plugin as HEAD has it has no skill %q; it has %s", o.skill, orNone(skills))
+	return hint.Usagef(command, "new scenario: the plugin as HEAD has it has no skill %q; it has %s", o.skill, orNone(skills))
 }
 
 func orNone(list []string) string {
@@ -272,19 +273,19 @@ func (w workbench) fixture(e env, name string, o newOptions) (string, error) {
 		return base, nil
 	}
 	if info, err := os.Stat(e.path(o.fixture)); err == nil && info.IsDir() && !has {
-		hint := fmt.Sprintf("cp -R %s %s", o.fixture, filepath.Join(w.dir, "fixtures", base))
-		return "", usageError(hint, "new scenario: %s is not below the suite's fixtures", o.fixture)
+		command := fmt.Sprintf("cp -R %s %s", o.fixture, filepath.Join(w.dir, "fixtures", base))
+		return "", hint.Usagef(command, "new scenario: %s is not below the suite's fixtures", o.fixture)
 	}
 	var known []string
 	for f := range w.subject.Suite.Fixtures {
 		known = append(known, f)
 	}
 	slices.Sort(known)
-	hint := makeFixture(shownPath(w.from, w.dir), base)
+	command := makeFixture(shownPath(w.from, w.dir), base)
 	if meant := nearest(base, known); meant != "" {
-		hint = fmt.Sprintf("loopd scenario new %s --skill %s --fixture %s", name, o.skill, meant)
+		command = fmt.Sprintf("loopd scenario new %s --skill %s --fixture %s", name, o.skill, meant)
 	}
-	return "", usageError(hint, "new scenario: no fixture %q; the suite has %s", o.fixture, orNone(known))
+	return "", hint.Usagef(command, "new scenario: no fixture %q; the suite has %s", o.fixture, orNone(known))
 }
 
 // quiet refuses to touch the suite of a campaign under way: a new file in it is
@@ -294,7 +295,7 @@ func (w workbench) quiet(ctx context.Context, e env) error {
 	if err != nil || len(r.states) == 0 || r.states[len(r.states)-1].Ended != nil {
 		return err
 	}
-	return usageError("loopd status", "new scenario: a campaign is under way on this suite, and a new file in it would halt that")
+	return hint.Usagef("loopd status", "new scenario: a campaign is under way on this suite, and a new file in it would halt that")
 }
 
 // writeNew writes a whole new file, or none.

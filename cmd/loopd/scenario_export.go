@@ -14,6 +14,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/config"
 	"loopd/internal/exchange"
+	"loopd/internal/hint"
 )
 
 const scenarioExportHelp = `  loopd scenario export --plugin-eval cases
@@ -42,7 +43,7 @@ func newScenarioExport(e env) *cobra.Command {
 
 func runScenarioExport(_ context.Context, e env, dir string, ids []string, asJSON bool) error {
 	if dir == "" {
-		return usageError("loopd scenario export --plugin-eval DIR", "export scenarios: no folder to write to")
+		return hint.Usagef("loopd scenario export --plugin-eval DIR", "export scenarios: no folder to write to")
 	}
 	l, err := loadConfig(e)
 	if err != nil {
@@ -53,7 +54,7 @@ func runScenarioExport(_ context.Context, e env, dir string, ids []string, asJSO
 	}
 	suite, files, err := suiteFiles(e, l.Config)
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd scenario export --help"}
+		return hint.New(hint.Usage, err, "loopd scenario export --help")
 	}
 	if len(ids) == 0 {
 		for _, sc := range suite.Scenarios {
@@ -62,7 +63,7 @@ func runScenarioExport(_ context.Context, e env, dir string, ids []string, asJSO
 	}
 	out, err := exchange.Export(e.path(dir), suite, ids, files)
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd scenario export --help"}
+		return hint.New(hint.Usage, err, "loopd scenario export --help")
 	}
 	if asJSON {
 		return printJSON(e.stdout, exportDocument(dir, out))
@@ -74,7 +75,7 @@ func runScenarioExport(_ context.Context, e env, dir string, ids []string, asJSO
 func outsidePlugin(plugin, dir string) error {
 	rel, err := filepath.Rel(plugin, dir)
 	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return usageError("loopd scenario export --plugin-eval ../cases", "export scenarios: %s lies in the plugin, and the cases hold the tasks", dir)
+		return hint.Usagef("loopd scenario export --plugin-eval ../cases", "export scenarios: %s lies in the plugin, and the cases hold the tasks", dir)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/config"
 	"loopd/internal/exchange"
+	"loopd/internal/hint"
 )
 
 const scenarioImportHelp = `  loopd scenario import ../my-plugin
@@ -54,7 +55,7 @@ const importHint = "loopd scenario import --help"
 
 func runScenarioImport(e env, name string, o importOptions) error {
 	if _, err := os.Stat(e.path(name)); err != nil {
-		return &codedError{exitUsage, fmt.Errorf("import %s: no such file or folder", name), importHint}
+		return hint.New(hint.Usage, fmt.Errorf("import %s: no such file or folder", name), importHint)
 	}
 	into, err := importInto(e, name, o.into)
 	if err != nil {
@@ -62,14 +63,14 @@ func runScenarioImport(e env, name string, o importOptions) error {
 	}
 	found, err := exchange.Import(e.path(name), exchange.Options{Skill: o.skill})
 	if _, noSkill := errors.AsType[*exchange.NoSkillError](err); noSkill {
-		return &codedError{exitUsage, err, "loopd scenario import " + quoted(name) + " --skill SKILL"}
+		return hint.New(hint.Usage, err, "loopd scenario import "+quoted(name)+" --skill SKILL")
 	}
 	if err != nil {
-		return &codedError{exitUsage, err, importHint}
+		return hint.New(hint.Usage, err, importHint)
 	}
 	files, err := found.Write(e.path(into))
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("import %s: %w", name, err), intoHint(name)}
+		return hint.New(hint.Usage, fmt.Errorf("import %s: %w", name, err), intoHint(name))
 	}
 	if o.asJSON {
 		return printJSON(e.stdout, importDocument(found, into, files))
@@ -94,13 +95,13 @@ func importInto(e env, name, into string) (string, error) {
 	}
 	l, err := loadConfig(e)
 	if err != nil {
-		return "", usageError(intoHint(name), "import scenarios: no loopd.yaml here that names a suite")
+		return "", hint.Usagef(intoHint(name), "import scenarios: no loopd.yaml here that names a suite")
 	}
 	if l.Config.Suite == config.Bundled {
-		return "", usageError(intoHint(name), "import scenarios: the bundled suite takes none in: name a folder")
+		return "", hint.Usagef(intoHint(name), "import scenarios: the bundled suite takes none in: name a folder")
 	}
 	if _, err := frozen.ReadManifest(l.Config.Suite); err == nil {
-		return "", usageError(intoHint(name), "import scenarios: %s is sealed, and a draft in it would be drift: name another folder", l.Config.Suite)
+		return "", hint.Usagef(intoHint(name), "import scenarios: %s is sealed, and a draft in it would be drift: name another folder", l.Config.Suite)
 	}
 	return l.Config.Suite, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/draft"
+	"loopd/internal/hint"
 )
 
 func newScenarioLint(e env) *cobra.Command {
@@ -46,11 +47,11 @@ func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) erro
 	known := w.subject.IDs()
 	for _, id := range ids {
 		if !slices.Contains(known, id) {
-			hint := "loopd scenario lint"
+			command := "loopd scenario lint"
 			if meant := nearest(id, known); meant != "" {
-				hint += " " + meant
+				command += " " + meant
 			}
-			return usageError(hint, "lint scenarios: the suite has no scenario %q", id)
+			return hint.Usagef(command, "lint scenarios: the suite has no scenario %q", id)
 		}
 	}
 	static := draft.Lint(w.subject)
@@ -71,7 +72,7 @@ func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) erro
 	if err != nil || len(out.Findings) == 0 {
 		return err
 	}
-	return &codedError{exitMeasured, fmt.Errorf("lint scenarios: %s", findings(len(out.Findings))), w.mend(out.Findings)}
+	return hint.New(hint.Measured, fmt.Errorf("lint scenarios: %s", findings(len(out.Findings))), w.mend(out.Findings))
 }
 
 // mend is the command that opens what the first finding is about.

@@ -10,6 +10,7 @@ import (
 
 	"loopd/candidates/propose"
 	"loopd/harness"
+	"loopd/internal/hint"
 )
 
 const schemaHelp = `  loopd schema
@@ -92,11 +93,11 @@ func showSchema(e env, name string, all []described) error {
 		}
 		known = append(known, kind)
 	}
-	hint := "loopd schema"
+	command := "loopd schema"
 	if meant := nearest(name, known); meant != "" {
-		hint += " " + meant
+		command += " " + meant
 	}
-	return usageError(hint, "show schema: no schema %q", name)
+	return hint.Usagef(command, "show schema: no schema %q", name)
 }
 
 func listSchemas(e env, inputs, printed []described) error {

@@ -9,6 +9,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 	"loopd/report"
 )
@@ -53,7 +54,7 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 	dir = e.path(dir)
 	run, err := trial.ReadStored(ctx, dir, start)
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd score --help"}
+		return hint.New(hint.Usage, err, "loopd score --help")
 	}
 	out := scored{Scenario: id}
 	out.Class, out.Why, out.Result = run.Score(ctx, b.sealed.Suite, sc, start, storedJudge(e, b.cfg, b.sealed.Suite))
@@ -62,9 +63,9 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 	}
 	switch {
 	case out.Class != harness.Valid:
-		return &codedError{exitFailed, fmt.Errorf("nothing measured: %s: %s", out.Class, out.Why), ""}
+		return hint.New(hint.Failed, fmt.Errorf("nothing measured: %s: %s", out.Class, out.Why), "")
 	case out.Result.Outcome != harness.Pass:
-		return &codedError{exitMeasured, fmt.Errorf("%s failed", id), ""}
+		return hint.New(hint.Measured, fmt.Errorf("%s failed", id), "")
 	}
 	return nil
 }
@@ -111,10 +112,10 @@ func printScored(e env, s scored, tsv string, asJSON bool) error {
 func (b bench) scenario(id string) (harness.Scenario, error) {
 	sc, ok := b.sealed.Suite.Scenario(id)
 	if !ok {
-		return sc, usageError("loopd selftest", "the suite has no scenario %q", id)
+		return sc, hint.Usagef("loopd selftest", "the suite has no scenario %q", id)
 	}
 	if sc.Graph && len(b.graphs[sc.Fixture]) == 0 {
-		return sc, usageError("loopd graph build", "%s needs the code graph of %s, which has not been built", id, sc.Fixture)
+		return sc, hint.Usagef("loopd graph build", "%s needs the code graph of %s, which has not been built", id, sc.Fixture)
 	}
 	return sc, nil
 }
@@ -125,6 +126,6 @@ func theArgs(names ...string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usageError(cmd.CommandPath()+" --help", "%s wants %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
+		return hint.Usagef(cmd.CommandPath()+" --help", "%s wants %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/hint"
 	"loopd/plugins"
 )
 
@@ -47,7 +48,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	noTask(ts, "stdout", ts.ReadFile("stdout"))
 	noTask(ts, "stderr", stderr)
 	wantSchema(ts, args[2:])
-	if want != exitUsage {
+	if want != hint.Usage {
 		return
 	}
 	lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
@@ -112,8 +113,8 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	writer.Close()
 	<-heard
 	ts.Check(err)
-	if code != exitInterrupted {
-		ts.Fatalf("got exit code %d, want %d:\n%s", code, exitInterrupted, talk.String())
+	if code != hint.Interrupted {
+		ts.Fatalf("got exit code %d, want %d:\n%s", code, hint.Interrupted, talk.String())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.txt"), talk.Bytes(), 0o644))
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loopd/internal/hint"
 )
 
 // sinks are everything loopd wrote: every file below the directories by name, with
@@ -64,10 +66,10 @@ func TestNoSecretIsInAnySink(t *testing.T) {
 	note := filepath.Join(l.dir, "note.md")
 	l.put(note, "[os-adr] Decisions of this project are kept in docs/adr. Look there first.\n", 0o644)
 	edit := "hooks/session-start-note.md=" + note
-	l.loopd(exitUsage, "candidate", "add", "--file", edit, "--rationale", "because "+plantedSecrets()["github"].text)
-	l.loopd(exitDone, "candidate", "add", "--file", edit, "--rationale", "say it plainly")
+	l.loopd(hint.Usage, "candidate", "add", "--file", edit, "--rationale", "because "+plantedSecrets()["github"].text)
+	l.loopd(hint.Done, "candidate", "add", "--file", edit, "--rationale", "say it plainly")
 	l.put(note, allSecrets()+"\n", 0o644)
-	l.loopd(exitUsage, "candidate", "add", "--file", edit, "--rationale", "say more")
+	l.loopd(hint.Usage, "candidate", "add", "--file", edit, "--rationale", "say more")
 	spool, err := filepath.Glob(filepath.Join(l.state, "loopd", "adr-*", "spool"))
 	if err != nil || len(spool) != 1 {
 		t.Fatalf("spool: %v, %v", spool, err)
@@ -79,19 +81,19 @@ func TestNoSecretIsInAnySink(t *testing.T) {
 		t.Errorf("no dump of a crash:\n%s", dump)
 	}
 	l.said.Write(dump)
-	l.loopd(exitDone, "run", "--sessions", "40", "--seed", "3", "--i-accept-no-isolation")
+	l.loopd(hint.Done, "run", "--sessions", "40", "--seed", "3", "--i-accept-no-isolation")
 	runs := filepath.Join(l.dir, "runs")
-	l.loopd(exitFailed, "cell", "W1", "haiku", runs, "--i-accept-no-isolation", "--json") // its judge answers with a secret
+	l.loopd(hint.Failed, "cell", "W1", "haiku", runs, "--i-accept-no-isolation", "--json") // its judge answers with a secret
 	l.api.mu.Lock()
 	l.api.refuses = true
 	l.api.mu.Unlock()
-	l.loopd(exitFailed, "cell", "R3", "haiku", runs, "--i-accept-no-isolation", "--results", filepath.Join(l.dir, "runs", "results.tsv"))
+	l.loopd(hint.Failed, "cell", "R3", "haiku", runs, "--i-accept-no-isolation", "--results", filepath.Join(l.dir, "runs", "results.tsv"))
 	for _, args := range [][]string{
 		{"report"}, {"report", "--json"}, {"report", "c001"}, {"report", "c001", "--json"}, {"status"}, {"status", "--json"}, {"candidate", "list"},
 		{"candidate", "list", "--json"}, {"candidate", "show", "c001"}, {"verify", "--deep", "--json"}, {"config"}, {"config", "--json"},
 		{"export", "--out", filepath.Join(runs, "bundle.jsonl")}, {"rescore", "--json"},
 	} {
-		l.loopd(exitDone, args...)
+		l.loopd(hint.Done, args...)
 	}
 
 	// The session did see them, and never the user's own key.

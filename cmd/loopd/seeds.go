@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 	"loopd/loop"
 )
@@ -26,7 +27,7 @@ func rehearseMany(ctx context.Context, e env, o rehearseOptions) error {
 		return err
 	}
 	if o.dir != "" || o.resume != "" {
-		return usageError("loopd rehearse --seed 1 --dir DIR", "--seeds works in temporary directories only")
+		return hint.Usagef("loopd rehearse --seed 1 --dir DIR", "--seeds works in temporary directories only")
 	}
 	all := manySeeds{Simulated: true}
 	for seed := from; seed <= to; seed++ {
@@ -62,7 +63,7 @@ func seedRange(text string) (from, to uint64, err error) {
 	from, err1 := strconv.ParseUint(strings.TrimSpace(first), 10, 63)
 	to, err2 := strconv.ParseUint(strings.TrimSpace(last), 10, 63)
 	if err1 != nil || err2 != nil || from > to {
-		return 0, 0, usageError("loopd rehearse --seeds 1-10", "%q is not a range of seeds", text)
+		return 0, 0, hint.Usagef("loopd rehearse --seeds 1-10", "%q is not a range of seeds", text)
 	}
 	return from, to, nil
 }

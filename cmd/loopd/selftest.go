@@ -13,6 +13,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 	"loopd/internal/trial"
 )
@@ -129,9 +130,9 @@ func selftestOf(r rehearsal.SelfReport, all bool) selftestResult {
 func (r selftestResult) verdict() error {
 	switch {
 	case r.Wrong > 0:
-		return &codedError{exitMeasured, fmt.Errorf("%d of %d fabricated runs came out wrong", r.Wrong, r.Cases), ""}
+		return hint.New(hint.Measured, fmt.Errorf("%d of %d fabricated runs came out wrong", r.Wrong, r.Cases), "")
 	case r.FalsePasses > 0:
-		return &codedError{exitMeasured, fmt.Errorf("%d of %d exploits pass", r.FalsePasses, r.Attempts), ""}
+		return hint.New(hint.Measured, fmt.Errorf("%d of %d exploits pass", r.FalsePasses, r.Attempts), "")
 	case r.Attempts < fewestAttempts:
 		return fmt.Errorf("self-test: %d exploits fit this suite, want %d", r.Attempts, fewestAttempts)
 	}

@@ -19,6 +19,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/control"
 	"loopd/internal/daemon"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/internal/web"
 	"loopd/loop"
@@ -101,9 +102,9 @@ func runServe(ctx context.Context, e env, o serveOptions) error {
 	case err != nil:
 		return err
 	case len(windows.Starts) == 0:
-		return usageError(serveHint, "serve: no window is set")
+		return hint.Usagef(serveHint, "serve: no window is set")
 	case cfg.Sessions <= 0:
-		return usageError(serveHint, "serve: no budget: set sessions in loopd.yaml, or give --sessions")
+		return hint.Usagef(serveHint, "serve: no budget: set sessions in loopd.yaml, or give --sessions")
 	}
 	log, err := serveLog(e, o.log)
 	if err != nil {
@@ -137,7 +138,7 @@ func serveLog(e env, form string) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(e.stderr, nil)), nil
 	}
-	return nil, usageError("loopd serve --help", "--log %q is neither json nor text", form)
+	return nil, hint.Usagef("loopd serve --help", "--log %q is neither json nor text", form)
 }
 
 // serveHome is serve once everything it was given makes sense. Whoever comes
@@ -192,7 +193,7 @@ func (s *server) servePages(port int) (*web.Server, error) {
 	}
 	pages, err := web.Serve(port, o)
 	if busy, ok := errors.AsType[*web.BusyError](err); ok {
-		return nil, usageError(fmt.Sprintf("loopd serve --port %d", busy.Free), "serve pages: %w", busy)
+		return nil, hint.Usagef(fmt.Sprintf("loopd serve --port %d", busy.Free), "serve pages: %w", busy)
 	}
 	if err != nil {
 		return nil, err
@@ -332,7 +333,7 @@ func printUnit(e env, manager string) error {
 	}
 	text, ok := map[string]string{"systemd": systemdUnit, "launchd": launchdPlist}[manager]
 	if !ok {
-		return usageError("loopd serve --unit systemd", "--unit %q is neither systemd nor launchd", manager)
+		return hint.Usagef("loopd serve --unit systemd", "--unit %q is neither systemd nor launchd", manager)
 	}
 	escape := map[string]func(string) string{"systemd": systemdText, "launchd": html.EscapeString}[manager]
 	program := escape(self)

@@ -13,6 +13,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/doctor"
 	"loopd/internal/governor"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -36,7 +37,7 @@ func serviceURL(e env) (*url.URL, error) {
 		if parse, ok := errors.AsType[*url.Error](err); ok {
 			err = parse.Err
 		}
-		return nil, usageError("export "+baseVariable+"="+defaultBase, "%s is no address: %w", baseVariable, err)
+		return nil, hint.Usagef("export "+baseVariable+"="+defaultBase, "%s is no address: %w", baseVariable, err)
 	}
 	return u, nil
 }
@@ -95,7 +96,7 @@ func serviceRow(e env) doctor.Check {
 		row := doctor.Row{Name: "service", Health: doctor.Bad}
 		u, err := serviceURL(e)
 		if err != nil {
-			row.Detail, row.Fix = err.Error(), hintOf(err)
+			row.Detail, row.Fix = err.Error(), hint.Of(err)
 			return row
 		}
 		at, err := answers(ctx, u)

@@ -11,6 +11,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/internal/survey"
 	"loopd/loop"
@@ -21,7 +22,7 @@ import (
 func loadConfig(e env) (config.Loaded, error) {
 	l, err := config.Load(e.dir, "", e.environ)
 	if _, missing := errors.AsType[*config.NotFoundError](err); err != nil && !missing {
-		return l, &codedError{exitUsage, err, "loopd config"}
+		return l, hint.New(hint.Usage, err, "loopd config")
 	}
 	return l, err
 }
@@ -48,7 +49,7 @@ func openSuite(ctx context.Context, h campaign.Home, c config.Config) (campaign.
 	}
 	sealed, err := campaign.OpenSuite(c.Suite)
 	if errors.Is(err, os.ErrNotExist) {
-		return sealed, &codedError{exitUsage, err, "loopd init"}
+		return sealed, hint.New(hint.Usage, err, "loopd init")
 	}
 	return sealed, err
 }
@@ -62,11 +63,11 @@ func bundledSuite(c config.Config) (string, error) {
 	defer root.Close()
 	plugin, err := survey.Name(root.FS())
 	if err != nil {
-		return "", usageError("loopd init", "open suite: %s: %w", c.Plugin, err)
+		return "", hint.Usagef("loopd init", "open suite: %s: %w", c.Plugin, err)
 	}
 	name, ok, err := campaign.BundledFor(plugin)
 	if err == nil && !ok {
-		err = usageError("loopd init --own-suite", "open suite: no bundled suite measures the plugin %s; it needs a suite of its own", plugin)
+		err = hint.Usagef("loopd init --own-suite", "open suite: no bundled suite measures the plugin %s; it needs a suite of its own", plugin)
 	}
 	return name, err
 }
@@ -76,7 +77,7 @@ func bundledSuite(c config.Config) (string, error) {
 func knownSuite(verb, name string) error {
 	suites, err := campaign.BundledSuites()
 	if err == nil && !slices.Contains(suites, name) {
-		err = usageError(verb+" --suite "+campaign.BundledSuite, "no bundled suite %q; there are: %s", name, strings.Join(suites, ", "))
+		err = hint.Usagef(verb+" --suite "+campaign.BundledSuite, "no bundled suite %q; there are: %s", name, strings.Join(suites, ", "))
 	}
 	return err
 }
@@ -86,12 +87,12 @@ func knownSuite(verb, name string) error {
 func pickCells(s harness.Suite, c config.Config) (func(harness.Cell) bool, error) {
 	for _, id := range c.Scenarios {
 		if _, ok := s.Scenario(id); !ok {
-			return nil, usageError("loopd config", "scenarios: the suite has no %q", id)
+			return nil, hint.Usagef("loopd config", "scenarios: the suite has no %q", id)
 		}
 	}
 	for _, t := range c.Tiers {
 		if _, ok := s.Launch.Model(t); !ok {
-			return nil, usageError("loopd config", "tiers: the suite has no %q", t)
+			return nil, hint.Usagef("loopd config", "tiers: the suite has no %q", t)
 		}
 	}
 	return func(cell harness.Cell) bool {
@@ -139,7 +140,7 @@ func (r review) newest() *loop.State {
 // current returns the newest campaign, or an error that says how to get one.
 func (r review) current() (*loop.State, error) {
 	if len(r.states) == 0 {
-		return nil, usageError("loopd plan", "no campaign yet in %s", r.home.Dir)
+		return nil, hint.Usagef("loopd plan", "no campaign yet in %s", r.home.Dir)
 	}
 	return r.newest(), nil
 }
@@ -184,14 +185,14 @@ func nextAfterReport(s *loop.State) string {
 func stop(s *loop.State) error {
 	switch {
 	case s.Halted != nil && byDrift(s.Halted.Reason):
-		return &codedError{exitDrift, driftError(s.Halted.Reason, s.Halted.Deltas), nextAfter(s)}
+		return hint.New(hint.Drift, driftError(s.Halted.Reason, s.Halted.Deltas), nextAfter(s))
 	case s.Halted != nil:
-		return &codedError{exitFailed, fmt.Errorf("halted: %s", s.Halted.Reason), nextAfter(s)}
+		return hint.New(hint.Failed, fmt.Errorf("halted: %s", s.Halted.Reason), nextAfter(s))
 	case s.Paused != nil:
 		reason, _ := pauseReason(s)
-		return &codedError{exitPaused, fmt.Errorf("paused: %s", reason), nextAfter(s)}
+		return hint.New(hint.Paused, fmt.Errorf("paused: %s", reason), nextAfter(s))
 	case s.Ended != nil && s.Ended.Outcome == loop.NothingMeasured:
-		return &codedError{exitFailed, fmt.Errorf("nothing measured: %s", s.Ended.Why), nextAfter(s)}
+		return hint.New(hint.Failed, fmt.Errorf("nothing measured: %s", s.Ended.Why), nextAfter(s))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"loopd/internal/hint"
 	"loopd/stats/sim"
 )
 
@@ -107,7 +108,7 @@ func runSimulate(ctx context.Context, e env, o simulateOptions) error {
 		err = printSimulated(e, out)
 	}
 	if err == nil && out.Failed > 0 {
-		err = &codedError{exitMeasured, fmt.Errorf("%d of %d figures are outside their bounds", out.Failed, len(out.Rows)), ""}
+		err = hint.New(hint.Measured, fmt.Errorf("%d of %d figures are outside their bounds", out.Failed, len(out.Rows)), "")
 	}
 	return err
 }
@@ -117,18 +118,18 @@ func benchOptions(e env, o simulateOptions) (sim.BenchOptions, []string, error) 
 	b := sim.BenchOptions{Options: sim.Options{Seed: o.seed, Workers: runtime.GOMAXPROCS(0)}, Share: o.share, Nights: o.nights, Done: simulateProgress(e.stderr)}
 	switch {
 	case o.nights < 0:
-		return b, nil, usageError(simulateHint, "--nights %d: a number of campaigns is not below 0", o.nights)
+		return b, nil, hint.Usagef(simulateHint, "--nights %d: a number of campaigns is not below 0", o.nights)
 	case !(o.share > 0 && o.share <= 1):
-		return b, nil, usageError(simulateHint, "--share %v is not within (0,1]", o.share)
+		return b, nil, hint.Usagef(simulateHint, "--share %v is not within (0,1]", o.share)
 	case o.null && (o.checks != "" || o.tables):
-		return b, nil, usageError(simulateHint, "--null runs no checks and prints no tables")
+		return b, nil, hint.Usagef(simulateHint, "--null runs no checks and prints no tables")
 	}
 	for id := range strings.SplitSeq(o.checks, ",") {
 		if id = strings.TrimSpace(id); id == "" {
 			continue
 		}
 		if !slices.Contains(sim.CheckNames(), id) {
-			return b, nil, usageError(simulateHint, "no check is called %q: %s", id, strings.Join(sim.CheckNames(), ", "))
+			return b, nil, hint.Usagef(simulateHint, "no check is called %q: %s", id, strings.Join(sim.CheckNames(), ", "))
 		}
 		b.Checks = append(b.Checks, id)
 	}
@@ -144,12 +145,12 @@ func benchOptions(e env, o simulateOptions) (sim.BenchOptions, []string, error) 
 func readGrid(path string) (sim.Grid, []string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return sim.Grid{}, nil, usageError(simulateHint, "read grid: %w", err)
+		return sim.Grid{}, nil, hint.Usagef(simulateHint, "read grid: %w", err)
 	}
 	rates := make(map[string]float64)
 	if err := yaml.UnmarshalWithOptions(data, &rates, yaml.Strict()); err != nil && !errors.Is(err, io.EOF) {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		return sim.Grid{}, nil, usageError(simulateHint, "read grid %s: %s", path, first)
+		return sim.Grid{}, nil, hint.Usagef(simulateHint, "read grid %s: %s", path, first)
 	}
 	var g sim.Grid
 	numbers := make(map[string]int)
@@ -163,7 +164,7 @@ func readGrid(path string) (sim.Grid, []string, error) {
 	}
 	warnings, err := g.Check()
 	if err != nil {
-		return sim.Grid{}, nil, usageError(simulateHint, "grid %s: %s", path, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return sim.Grid{}, nil, hint.Usagef(simulateHint, "grid %s: %s", path, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return g, warnings, nil
 }
@@ -245,7 +246,7 @@ func runNulls(ctx context.Context, e env, o simulateOptions, b sim.BenchOptions,
 	}
 	if !out.OK {
 		why := fmt.Errorf("up to %.2f %% of such campaigns may promote, more than %d %%", out.Upper99, nullMust)
-		return &codedError{exitMeasured, why, "loopd simulate --null --nights 2000"}
+		return hint.New(hint.Measured, why, "loopd simulate --null --nights 2000")
 	}
 	return nil
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -16,9 +16,9 @@ func TestNothingMeasuredIsNoSuccess(t *testing.T) {
 	ended := func(o loop.Outcome) *loop.State {
 		return &loop.State{Ended: &loop.Ended{Outcome: o, Why: "every session was invalid"}}
 	}
-	coded, ok := errors.AsType[*codedError](stop(ended(loop.NothingMeasured)))
-	if !ok || coded.code != exitFailed || !strings.Contains(coded.Error(), "nothing measured: every session was invalid") {
-		t.Errorf("got %v, want exit %d", coded, exitFailed)
+	err := stop(ended(loop.NothingMeasured))
+	if err == nil || hint.ExitOf(err) != hint.Failed || !strings.Contains(err.Error(), "nothing measured: every session was invalid") {
+		t.Errorf("got %v, want exit %d", err, hint.Failed)
 	}
 	for _, o := range []loop.Outcome{loop.NoChange, loop.Unconfirmed, loop.Promoted} {
 		if err := stop(ended(o)); err != nil {
@@ -26,9 +26,9 @@ func TestNothingMeasuredIsNoSuccess(t *testing.T) {
 		}
 	}
 	for _, class := range []harness.Class{harness.RateLimit, harness.Disk} {
-		coded, ok := errors.AsType[*codedError](stop(&loop.State{Paused: &loop.Paused{Reason: string(class), Class: class}}))
-		if !ok || coded.code != exitPaused {
-			t.Errorf("%s: got %v, want exit %d", class, coded, exitPaused)
+		err := stop(&loop.State{Paused: &loop.Paused{Reason: string(class), Class: class}})
+		if hint.ExitOf(err) != hint.Paused {
+			t.Errorf("%s: got %v, want exit %d", class, err, hint.Paused)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/transcript"
+	"loopd/internal/hint"
 	"loopd/internal/trial"
 )
 
@@ -72,7 +73,7 @@ func runTranscript(e env, file, note string, asJSON bool) error {
 	if note != "" {
 		data, err := readArg(e, note)
 		if err != nil {
-			return &codedError{exitUsage, fmt.Errorf("read note: %w", err), "loopd transcript --help"}
+			return hint.New(hint.Usage, fmt.Errorf("read note: %w", err), "loopd transcript --help")
 		}
 		want.Note, want.NoteText = harness.NoteFile, strings.TrimSuffix(string(data), "\n")
 	}
@@ -89,15 +90,15 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 	var ext transcript.External
 	f, err := os.Open(file)
 	if gone := trial.Pruned(filepath.Dir(file)); err != nil && gone != nil {
-		return nil, ext, usageError("loopd report", "read transcript %s: %w; its row and digests are in the ledger", file, gone)
+		return nil, ext, hint.Usagef("loopd report", "read transcript %s: %w; its row and digests are in the ledger", file, gone)
 	}
 	if err != nil {
-		return nil, ext, &codedError{exitUsage, fmt.Errorf("read transcript: %w", err), "loopd transcript --help"}
+		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read transcript: %w", err), "loopd transcript --help")
 	}
 	defer f.Close()
 	t, err := transcript.Parse(bufio.NewReaderSize(f, 1<<20), transcript.Limits{})
 	if err != nil {
-		return nil, ext, &codedError{exitUsage, fmt.Errorf("read transcript %s: %w", file, err), "loopd transcript --help"}
+		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read transcript %s: %w", file, err), "loopd transcript --help")
 	}
 	var exit struct {
 		Code int `json:"exit_code"`
@@ -110,7 +111,7 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 		return nil, ext, fmt.Errorf("read how the session ended: %w", err)
 	}
 	if err := json.Unmarshal(data, &exit); err != nil {
-		return nil, ext, &codedError{exitUsage, fmt.Errorf("read exit.json beside %s: %w", file, err), "loopd transcript --help"}
+		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read exit.json beside %s: %w", file, err), "loopd transcript --help")
 	}
 	ext.ExitCode, ext.Killed = exit.Code, exit.Code > 128
 	return t, ext, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/campaign"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/loop"
 )
@@ -81,7 +82,7 @@ func openIn(home campaign.Home) error {
 	if more := len(open) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return &codedError{exitUsage, errors.New(strings.Join(lines, "\n")), open[0].Hint()}
+	return hint.New(hint.Usage, errors.New(strings.Join(lines, "\n")), open[0].Hint())
 }
 
 // lostIn turns what is gone or damaged of the trials into an error: their rows and
@@ -90,8 +91,8 @@ func lostIn(f campaign.Found) error {
 	if len(f.Lost) == 0 {
 		return nil
 	}
-	return &codedError{exitFailed, fmt.Errorf("lost: %s\nof the files of %s; rows and verdicts stand, and these cannot be scored again",
-		strings.Join(f.Lost, "\nlost: "), counted(len(f.Lost), "trial")), "loopd rescore"}
+	return hint.New(hint.Failed, fmt.Errorf("lost: %s\nof the files of %s; rows and verdicts stand, and these cannot be scored again",
+		strings.Join(f.Lost, "\nlost: "), counted(len(f.Lost), "trial")), "loopd rescore")
 }
 
 // wrongIn turns what a deep check found into an error.
@@ -105,7 +106,7 @@ func wrongIn(audits ...loop.Audit) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return &codedError{exitFailed, errors.New(strings.Join(lines, "\n")), ""}
+	return hint.New(hint.Failed, errors.New(strings.Join(lines, "\n")), "")
 }
 
 // audited is the JSON of --state.
@@ -118,7 +119,7 @@ type audited struct {
 func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
 	l, err := ledger.OpenReadOnly(e.path(dir))
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd status --state " + dir}
+		return hint.New(hint.Usage, err, "loopd status --state "+dir)
 	}
 	defer l.Close()
 	if err := l.Verify(ctx); err != nil {
@@ -146,7 +147,7 @@ func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
 func verifyExport(e env, file string, asJSON bool) error {
 	f, err := os.Open(e.path(file))
 	if err != nil {
-		return &codedError{exitUsage, err, "loopd export"}
+		return hint.New(hint.Usage, err, "loopd export")
 	}
 	defer f.Close()
 	found, err := campaign.CheckExport(f)

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"loopd/internal/campaign"
+	"loopd/internal/hint"
 )
 
 // runVeto records that a person does not want what the last campaign promoted.
 func runVeto(ctx context.Context, e env, o adoptOptions) error {
 	if o.campaign != "" || o.branch != "" || o.unconfirmed {
-		return usageError("loopd adopt --help", "adopt: --veto is of the last campaign, and goes with no branch")
+		return hint.Usagef("loopd adopt --help", "adopt: --veto is of the last campaign, and goes with no branch")
 	}
 	home, err := reviewHome(e, o.state)
 	if err != nil {
@@ -29,10 +30,10 @@ func runVeto(ctx context.Context, e env, o adoptOptions) error {
 func veto(ctx context.Context, home campaign.Home, why string) error {
 	why = strings.TrimSpace(why)
 	if why == "" {
-		return usageError(`loopd adopt --veto "reads badly"`, "adopt --veto: say why")
+		return hint.Usagef(`loopd adopt --veto "reads badly"`, "adopt --veto: say why")
 	}
 	if err := campaign.Veto(ctx, home, why, time.Now); err != nil {
-		return &codedError{exitMeasured, fmt.Errorf("adopt --veto: %w", err), "loopd report"}
+		return hint.New(hint.Measured, fmt.Errorf("adopt --veto: %w", err), "loopd report")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"loopd/internal/config"
+	"loopd/internal/hint"
 	"loopd/internal/sandbox"
 )
 
@@ -87,8 +88,8 @@ func groundOrOpen(ctx context.Context, e env, rung string) ground {
 	g, err := probeGround(ctx, e, rung)
 	if err != nil {
 		fmt.Fprintf(e.stderr, "loopd: sessions are not isolated: %v\n", err)
-		if hint := hintOf(err); hint != "" {
-			fmt.Fprintf(e.stderr, "loopd: hint: %s\n", hint)
+		if command := hint.Of(err); command != "" {
+			fmt.Fprintf(e.stderr, "loopd: hint: %s\n", command)
 		}
 	}
 	return g
@@ -105,7 +106,7 @@ func groundFor(ctx context.Context, e env, cfg config.Config, accepted bool) (gr
 		return g, nil
 	}
 	if !accepted {
-		return g, &codedError{exitUsage, fmt.Errorf("start sessions: they have every permission and would not be isolated: %w", err), wallHint(err)}
+		return g, hint.New(hint.Usage, fmt.Errorf("start sessions: they have every permission and would not be isolated: %w", err), wallHint(err))
 	}
 	if err := refuseManaged(managedFiles(managedDir)...); err != nil {
 		return g, err // within walls nobody sees them
@@ -116,8 +117,8 @@ func groundFor(ctx context.Context, e env, cfg config.Config, accepted bool) (gr
 
 // wallHint is what helps when sessions cannot be shut in.
 func wallHint(err error) string {
-	if hint := hintOf(err); hint != "" {
-		return hint
+	if command := hint.Of(err); command != "" {
+		return command
 	}
 	return "loopd run --sessions 400 --i-accept-no-isolation"
 }
@@ -154,12 +155,12 @@ func checkRead(e env, cfg config.Config) error {
 	for _, p := range cfg.Read {
 		real, err := filepath.EvalSymlinks(p)
 		if err != nil {
-			return usageError("loopd config", "isolation.read: %w", err)
+			return hint.Usagef("loopd config", "isolation.read: %w", err)
 		}
 		for what, path := range closed {
 			for _, c := range []string{path, resolvedOr(path)} {
 				if within(c, real) || within(c, p) || within(real, c) {
-					return usageError("loopd config", "isolation.read: %s would show sessions %s, %s", p, what, path)
+					return hint.Usagef("loopd config", "isolation.read: %s would show sessions %s, %s", p, what, path)
 				}
 			}
 		}

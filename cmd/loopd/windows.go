@@ -10,6 +10,7 @@ import (
 
 	"loopd/internal/config"
 	"loopd/internal/daemon"
+	"loopd/internal/hint"
 )
 
 // serveHint is a command that opens windows.
@@ -19,17 +20,17 @@ const serveHint = `loopd serve --start "30 22 * * *" --until 06:30 --sessions 40
 func windowsOf(cfg config.Config) (daemon.Windows, error) {
 	zone, err := cfg.Zone()
 	if err != nil {
-		return daemon.Windows{}, usageError("loopd config", "%w", err)
+		return daemon.Windows{}, hint.Usagef("loopd config", "%w", err)
 	}
 	until, err := time.Parse("15:04", cfg.ServeUntil)
 	if err != nil {
-		return daemon.Windows{}, usageError(serveHint, "--until %q: not a time of day such as 06:30", cfg.ServeUntil)
+		return daemon.Windows{}, hint.Usagef(serveHint, "--until %q: not a time of day such as 06:30", cfg.ServeUntil)
 	}
 	w := daemon.Windows{End: func(start time.Time) time.Time { return timeOfDay(start.In(zone), until) }}
 	for _, spec := range cfg.Starts() {
 		s, err := parseStart(spec, zone)
 		if err != nil {
-			return w, usageError(serveHint, "start of a window %q: %w", spec, err)
+			return w, hint.Usagef(serveHint, "start of a window %q: %w", spec, err)
 		}
 		w.Starts = append(w.Starts, s)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loopd/internal/config"
+	"loopd/internal/hint"
 )
 
 // starts lists what a spec gives within a stretch of time, by the wall's clock.
@@ -79,7 +80,7 @@ func TestStartsRefused(t *testing.T) {
 		cfg := config.Default()
 		cfg.ServeStart = "30 22 * * *; " + spec
 		_, err := windowsOf(cfg)
-		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), want) || hint.ExitOf(err) != hint.Usage || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: got %v, want a refusal with %q", spec, err, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/gitrepo"
+	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/loop"
 )
@@ -286,6 +287,9 @@ func (e *InstrumentError) Error() string {
 func (e *InstrumentError) Hint() string {
 	return `loopd freeze --end --reason "the instrument changed"`
 }
+
+// ExitCode returns the code of wrong usage.
+func (e *InstrumentError) ExitCode() int { return hint.Usage }
 
 // name identifies a campaign for people and branches.
 func (c *Campaign) name(commit string) string {

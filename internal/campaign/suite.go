@@ -15,6 +15,7 @@ import (
 	"loopd/fixtures"
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/hint"
 	"loopd/scenarios"
 )
 
@@ -51,6 +52,14 @@ func (e *NotSealedError) Hint() string {
 		return "loopd freeze"
 	}
 	return `loopd freeze --reason "why it changed"`
+}
+
+// ExitCode tells a suite that changed from one that was never sealed.
+func (e *NotSealedError) ExitCode() int {
+	if e.Drift != nil {
+		return hint.Drift
+	}
+	return hint.Usage
 }
 
 // OpenSuite reads a sealed directory into memory and checks that it is what was

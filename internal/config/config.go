@@ -23,6 +23,7 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
 
+	"loopd/internal/hint"
 	"loopd/loop"
 )
 
@@ -120,6 +121,12 @@ type NotFoundError struct{ Dir string }
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("read settings: no %s in %s", FileName, e.Dir)
 }
+
+// ExitCode returns the code of wrong usage.
+func (e *NotFoundError) ExitCode() int { return hint.Usage }
+
+// Hint returns the command that writes the settings.
+func (e *NotFoundError) Hint() string { return "loopd init" }
 
 func defaults() map[string]any {
 	return map[string]any{

@@ -3,6 +3,8 @@ package gitrepo
 import (
 	"errors"
 	"fmt"
+
+	"loopd/internal/hint"
 )
 
 // ErrNoCommit says that HEAD names a branch that has no commit yet.
@@ -21,6 +23,12 @@ func (e *NotRepositoryError) Error() string {
 	return fmt.Sprintf("%s is not in a git repository", e.Dir)
 }
 
+// ExitCode returns the code of wrong usage.
+func (e *NotRepositoryError) ExitCode() int { return hint.Usage }
+
+// Hint returns the command that makes one.
+func (e *NotRepositoryError) Hint() string { return "git init" }
+
 // UnsupportedError says that a repository is of a kind loopd does not work with, and what would help.
 type UnsupportedError struct {
 	Dir     string
@@ -32,6 +40,9 @@ type UnsupportedError struct {
 func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("repository %s uses %s, which is not supported: %s", e.Dir, e.Feature, e.Help)
 }
+
+// ExitCode returns the code of wrong usage.
+func (e *UnsupportedError) ExitCode() int { return hint.Usage }
 
 // ConflictError says that a reference does not have the value its writer expected. An empty value means that the
 // reference does not exist.

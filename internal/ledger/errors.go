@@ -7,11 +7,13 @@ import (
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"loopd/internal/hint"
 )
 
 // ErrSuspect is returned by Append after the disk failed in a way that leaves
 // open what is on it. The ledger accepts nothing more until it is opened again.
-var ErrSuspect = errors.New("the ledger is suspect after a disk error")
+var ErrSuspect = hint.New(hint.Failed, errors.New("the ledger is suspect after a disk error"), "loopd verify")
 
 // ErrFull is returned by Append when the disk has no room. Nothing was recorded,
 // and the ledger is as it was: the same may be appended once there is room.
@@ -60,6 +62,9 @@ func (e *AccessError) Error() string {
 
 // Hint returns the command to type.
 func (e *AccessError) Hint() string { return fmt.Sprintf("chmod %o %s", e.Want, e.Path) }
+
+// ExitCode returns the code of wrong configuration.
+func (e *AccessError) ExitCode() int { return hint.Usage }
 
 // VersionError says that a newer loopd wrote the ledger.
 type VersionError struct{ Have, Known int }

@@ -18,6 +18,7 @@ import (
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
 	"loopd/internal/gateway"
+	"loopd/internal/hint"
 	"loopd/internal/redact"
 	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
@@ -159,6 +160,9 @@ func (e *NotEmptyError) Error() string { return fmt.Sprintf("start rehearsal: %s
 
 // Hint returns the command that continues what may lie there.
 func (e *NotEmptyError) Hint() string { return "loopd rehearse --resume " + e.Dir }
+
+// ExitCode returns the code of wrong usage.
+func (e *NotEmptyError) ExitCode() int { return hint.Usage }
 
 // Run runs or continues a rehearsal. A halt or an unfinished campaign is not an
 // error: the result says so.
