@@ -15,7 +15,7 @@ import (
 // packages of one line do not import each other. A new package is one word
 // here, in a commit of its own; the order is not bent to make a build pass.
 const order = `
-internal/hint internal/failpoint
+internal/hint internal/failpoint internal/testenv
 < internal/atomicfile internal/clock internal/redact internal/columns internal/mutants
 < stats
 < stats/rival
@@ -82,7 +82,7 @@ golang.org/x/text                  *
 golang.org/x/sys                   *
 golang.org/x/term                  cmd/loopd
 golang.org/x/sync                  *
-github.com/google/go-cmp           tests
+github.com/google/go-cmp           tests internal/testenv
 pgregory.net/rapid                 tests
 go.uber.org/goleak                 tests
 github.com/chromedp/chromedp       tests
@@ -102,6 +102,9 @@ const seeded = "loop"
 
 // clock is what a pure package never asks package time for.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}
+
+// testsOnly is the package that no program contains.
+const testsOnly = "internal/testenv"
 
 // revealers are the packages that may turn held-out text into a string.
 const revealers = "internal/trial internal/web"
@@ -190,6 +193,31 @@ func TestRevealCalls(t *testing.T) {
 		damage{map[string]string{"harness/a.go": `package harness; var f = HeldOut.Reveal`}, "harness calls Reveal"},
 		damage{map[string]string{"candidates/propose/a_test.go": `package propose; var _ = h.Reveal()`}, "candidates/propose calls Reveal"},
 	)
+}
+
+func TestHelpersOfTests(t *testing.T) {
+	t.Parallel()
+	rule(t, checkTestsOnly,
+		map[string]string{"loop/a_test.go": `package loop; import _ "loopd/internal/testenv"`, "loop/a.go": `package loop; import _ "loopd/harness"`},
+		damage{map[string]string{"loop/a.go": `package loop; import _ "loopd/internal/testenv"`}, "loop imports internal/testenv outside a test"},
+		damage{map[string]string{"internal/testenv/a.go": `package testenv; import _ "loopd/harness"`}, "internal/testenv imports harness"},
+	)
+}
+
+func checkTestsOnly(files []source) []string {
+	var out []string
+	for _, f := range files {
+		for p, pos := range f.imports() {
+			switch dir, ours := own(p); {
+			case !ours:
+			case dir == testsOnly && !f.test():
+				out = append(out, fmt.Sprintf("%s: %s imports %s outside a test", f.at(pos), f.dir(), dir))
+			case f.dir() == testsOnly && dir != testsOnly:
+				out = append(out, fmt.Sprintf("%s: %s imports %s and is below every package", f.at(pos), f.dir(), dir))
+			}
+		}
+	}
+	return out
 }
 
 // layers reads the order into the number of each package's line.
