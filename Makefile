@@ -119,7 +119,7 @@ faults-full: setup ## the same with 500 faults, 100 hung sessions, 200 with stra
 # The table is printed whether the tests pass or not.
 define faults
 	table=$$(mktemp); LOOPD_FAULTS=$(1) LOOPD_FAULTS_TABLE="$$table" LOOPD_REQUIRE=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
-		go test -count=1 -timeout 60m -run '$(FAULTS)' ./internal/trial ./internal/governor; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
+		go test -count=1 -timeout 60m -run '$(FAULTS)' ./internal/trial ./internal/admission; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
 endef
 
 # Kills, power cuts, failing disks, users who commit, sealed files that change.

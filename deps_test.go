@@ -11,30 +11,57 @@ import (
 	"testing"
 )
 
-// order is the house: a package imports only packages of an earlier line. The
-// packages of one line do not import each other. A new package is one word
-// here, in a commit of its own; the order is not bent to make a build pass.
+// order is the house: a package imports only packages of an earlier floor, which
+// begins with "<". The packages of one floor do not import each other. A new
+// package is one line here; the order is not bent to make a build pass.
 const order = `
-internal/hint internal/failpoint internal/testenv
-< internal/atomicfile internal/clock internal/redact internal/columns internal/mutants
+internal/hint
+internal/failpoint
+internal/testenv
+< internal/atomicfile
+  internal/redact
+  internal/columns
+  internal/mutants
 < stats
 < stats/rival
 < stats/sim
 < harness
-< harness/transcript harness/codegraph
-< harness/unprompted harness/trace harness/repostate
+< harness/transcript
+  harness/codegraph
+< harness/unprompted
+  harness/trace
+  harness/repostate
 < harness/exploits
 < frozen
 < candidates
 < candidates/propose
 < loop
 < report
-< . fixtures plugins rehearsals scenarios
-< internal/ledger internal/gitrepo internal/sandbox internal/agent internal/gateway internal/governor internal/power internal/simmodel internal/standin internal/exchange internal/control
+< .
+  fixtures
+  plugins
+  rehearsals
+  scenarios
+< internal/ledger
+  internal/gitrepo
+  internal/sandbox
+  internal/agent
+  internal/gateway
+  internal/simmodel
+  internal/standin
+  internal/exchange
+  internal/control
+< internal/admission
 < internal/trial
 < internal/campaign
-< internal/daemon internal/proposer
-< internal/config internal/doctor internal/forecast internal/rehearsal internal/web internal/survey
+< internal/daemon
+  internal/proposer
+< internal/config
+  internal/doctor
+  internal/forecast
+  internal/rehearsal
+  internal/web
+  internal/survey
 < internal/draft
 < cmd/loopd
 `
@@ -45,7 +72,7 @@ internal/hint internal/failpoint internal/testenv
 const apart = `
 candidates candidates/propose: harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits fixtures scenarios
 harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits: candidates candidates/propose loop
-stats: internal/atomicfile internal/clock internal/redact harness
+stats: internal/atomicfile internal/redact harness
 `
 
 // owners names for every module from outside the packages that may import it.

@@ -15,8 +15,8 @@ import (
 	"slices"
 	"syscall"
 
+	"loopd/internal/admission"
 	"loopd/internal/hint"
-	"loopd/internal/power"
 	"loopd/internal/sandbox"
 	"loopd/internal/standin"
 )
@@ -34,7 +34,7 @@ func entry(args []string) int {
 	if filepath.Base(args[0]) == "claude" {
 		return runStandIn(args[1:])
 	}
-	return runLoopd(args[1:], power.Here())
+	return runLoopd(args[1:], admission.Here())
 }
 
 func runStandIn(args []string) int {
@@ -50,7 +50,7 @@ func runStandIn(args []string) int {
 
 // runLoopd turns signals into a channel and a context: the first lets running
 // sessions end, the second ends them.
-func runLoopd(args []string, machine power.Machine) int {
+func runLoopd(args []string, machine admission.Machine) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	drain := make(chan struct{})
@@ -91,7 +91,7 @@ type env struct {
 	stdout  io.Writer
 	stderr  io.Writer
 	drain   <-chan struct{}
-	machine power.Machine
+	machine admission.Machine
 	page    int // cells of a line of the terminal that stdout is, 0 for a pipe
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"loopd/internal/power"
+	"loopd/internal/admission"
 	"loopd/internal/sandbox"
 )
 
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	// Not os.Exit: under the race detector that waits a second each time.
 	as := func() {
 		if root := os.Getenv("SCRIPT_MACHINE"); root != "" && filepath.Base(os.Args[0]) == "loopd" {
-			syscall.Exit(runLoopd(os.Args[1:], power.Machine{OS: "linux", Root: root}))
+			syscall.Exit(runLoopd(os.Args[1:], admission.Machine{OS: "linux", Root: root}))
 		}
 		syscall.Exit(entry(os.Args))
 	}

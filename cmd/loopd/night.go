@@ -7,16 +7,15 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/daemon"
 	"loopd/internal/gateway"
 	"loopd/internal/gitrepo"
-	"loopd/internal/governor"
 	"loopd/internal/hint"
 	"loopd/internal/ledger"
-	"loopd/internal/power"
 	"loopd/internal/redact"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -33,11 +32,11 @@ type night struct {
 	allowed  allowance
 	campaign *campaign.Campaign
 	gateway  *gateway.Gateway
-	governor *governor.Governor
+	governor *admission.Governor
 	purses   *purses
 	trial    trial.Options
-	awake    *power.Awake // nil where nothing keeps the machine awake
-	lock     *ledger.Lock // nil where serve holds it
+	awake    *admission.Awake // nil where nothing keeps the machine awake
+	lock     *ledger.Lock     // nil where serve holds it
 }
 
 // openNight opens what a campaign needs. Everything that may refuse comes

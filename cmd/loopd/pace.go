@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/config"
 	"loopd/internal/gateway"
-	"loopd/internal/governor"
 	"loopd/internal/hint"
 	"loopd/loop"
 )
@@ -17,19 +17,19 @@ import (
 // governorOf keeps a night's sessions within the limits of the account. What was
 // known before a restart is known again, unless a person says to ask anew: then
 // one session goes ahead and finds out.
-func governorOf(cfg config.Config, parallel int, states []*loop.State, anew bool) *governor.Governor {
-	o := governor.Options{
-		Parallel: parallel, Leave: governor.Leave{FiveHour: float64(cfg.LeaveFiveHour), SevenDay: float64(cfg.LeaveSevenDay)},
+func governorOf(cfg config.Config, parallel int, states []*loop.State, anew bool) *admission.Governor {
+	o := admission.Options{
+		Parallel: parallel, Leave: admission.Leave{FiveHour: float64(cfg.LeaveFiveHour), SevenDay: float64(cfg.LeaveSevenDay)},
 	}
 	if anew {
 		o.Probe = true
-		return governor.New(o)
+		return admission.New(o)
 	}
 	o.Quota = lastQuota(states)
 	if n := len(states); n > 0 {
 		o.Probe = states[n-1].Paused != nil && states[n-1].Paused.Lifts()
 	}
-	return governor.New(o)
+	return admission.New(o)
 }
 
 // lastQuota is what the API said last of the account's allowances.

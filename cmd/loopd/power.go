@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 	"loopd/internal/config"
-	"loopd/internal/power"
 	"loopd/loop"
 )
 
@@ -17,7 +16,7 @@ import (
 // be told counts as the mains.
 type plugged struct {
 	onBattery config.Battery
-	machine   power.Machine
+	machine   admission.Machine
 	e         loop.Executor
 }
 
@@ -31,7 +30,7 @@ func (p plugged) Run(ctx context.Context, spec harness.Spec) (harness.Trial, err
 	return p.e.Run(ctx, spec)
 }
 
-func batteryText(s power.Supply) string {
+func batteryText(s admission.Supply) string {
 	if s.Percent == 0 {
 		return "power: on battery"
 	}
@@ -50,7 +49,7 @@ func (n *night) waitForMains(ctx context.Context, e env, stop <-chan struct{}) b
 			n.stayAwake(ctx, e)
 			return true
 		}
-		if !(clock.Wall{}).Wait(ctx, stop, time.Now().Add(mainsEvery)) {
+		if !(admission.Wall{}).Wait(ctx, stop, time.Now().Add(mainsEvery)) {
 			return false
 		}
 	}
@@ -68,7 +67,7 @@ func (n *night) stayAwake(ctx context.Context, e env) {
 		return
 	}
 	s, supplyErr := e.machine.Supply(ctx)
-	if errors.Is(err, power.ErrNoKeeper) && (supplyErr != nil || !s.Battery) {
+	if errors.Is(err, admission.ErrNoKeeper) && (supplyErr != nil || !s.Battery) {
 		return
 	}
 	fmt.Fprintf(e.stderr, "loopd: warning: the machine may fall asleep: %v\n", err)

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/config"
-	"loopd/internal/power"
 	"loopd/loop"
 )
 
 // laptop is a machine on its battery, and what puts it on the mains.
-func laptop(t *testing.T) (m power.Machine, plugIn func()) {
+func laptop(t *testing.T) (m admission.Machine, plugIn func()) {
 	t.Helper()
 	root := t.TempDir()
 	put := func(name, text string) {
@@ -30,7 +30,7 @@ func laptop(t *testing.T) (m power.Machine, plugIn func()) {
 	put("BAT0/status", "Discharging")
 	put("AC/type", "Mains")
 	put("AC/online", "0")
-	return power.Machine{OS: "linux", Root: root}, func() { put("AC/online", "1") }
+	return admission.Machine{OS: "linux", Root: root}, func() { put("AC/online", "1") }
 }
 
 type counting struct{ ran int }

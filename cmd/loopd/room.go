@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/campaign"
-	"loopd/internal/clock"
 	"loopd/internal/config"
 	"loopd/internal/hint"
 	"loopd/loop"
@@ -81,7 +81,7 @@ func (n *night) waitForRoom(ctx context.Context, stop <-chan struct{}) bool {
 		if roomFor(n.campaign.Home, n.cfg, nil).short() == "" {
 			return true
 		}
-		if !(clock.Wall{}).Wait(ctx, stop, time.Now().Add(roomEvery)) {
+		if !(admission.Wall{}).Wait(ctx, stop, time.Now().Add(roomEvery)) {
 			return false
 		}
 	}

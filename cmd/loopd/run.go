@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
@@ -174,7 +174,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 func (n *night) run(ctx context.Context, e env) error {
 	bar := newProgress(e, n.campaign.Current().Budget())
 	defer bar.close()
-	desk := daemon.NewDesk(daemon.NewBoard("run", clock.Wall{}, e.drain))
+	desk := daemon.NewDesk(daemon.NewBoard("run", admission.Wall{}, e.drain))
 	socket, err := control.Serve(n.campaign.Home.Dir, desk)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who list
 	seen := who.board.Seen(n.trial.Store, executor)
 	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, roomFor(n.campaign.Home, n.cfg, n.governor.Govern(seen))})
 	shift := daemon.Shift{
-		Campaign: n.campaign, Governor: n.governor, Clock: clock.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Board: who.board,
+		Campaign: n.campaign, Governor: n.governor, Clock: admission.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Board: who.board,
 		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe, Proposing: n.proposing(e)},
 		Mains: func(ctx context.Context, stop <-chan struct{}) bool { return n.waitForMains(ctx, e, stop) },
 		Room:  n.waitForRoom,

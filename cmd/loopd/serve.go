@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/admission"
 	"loopd/internal/campaign"
-	"loopd/internal/clock"
 	"loopd/internal/config"
 	"loopd/internal/control"
 	"loopd/internal/daemon"
@@ -152,14 +152,14 @@ func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, c
 		return err
 	}
 	defer func() { _ = lock.Release() }() // the process ends, and with it the lock
-	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewBoard("serve", clock.Wall{}, e.drain)}
+	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewBoard("serve", admission.Wall{}, e.drain)}
 	s.e.stderr = lineLog{log}
 	if err := s.preflight(ctx); err != nil {
 		return err
 	}
 	defer s.notices.Wait()
 	d, err := daemon.New(daemon.Options{
-		Dir: home.Dir, Clock: clock.Wall{}, Windows: windows, Work: s.work, Hand: s.hand, Guard: guarded(log), Notify: s.notify,
+		Dir: home.Dir, Clock: admission.Wall{}, Windows: windows, Work: s.work, Hand: s.hand, Guard: guarded(log), Notify: s.notify,
 		Board: s.board, Drain: e.drain, Log: log,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/loop"
@@ -28,9 +28,9 @@ func TestTellsSystemd(t *testing.T) {
 	defer l.Close()
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "300000")
-	board := daemon.NewBoard("serve", clock.Wall{}, nil)
+	board := daemon.NewBoard("serve", admission.Wall{}, nil)
 	board.Show(control.Idle, "", time.Now().Add(time.Hour))
-	d, err := daemon.New(daemon.Options{Dir: t.TempDir(), Board: board, Clock: clock.Wall{}, Log: slog.New(slog.DiscardHandler)})
+	d, err := daemon.New(daemon.Options{Dir: t.TempDir(), Board: board, Clock: admission.Wall{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/doctor"
-	"loopd/internal/governor"
 	"loopd/internal/hint"
 	"loopd/loop"
 )
@@ -144,7 +144,7 @@ func pauseReason(s *loop.State) (reason string, class harness.Class) {
 	for i := len(s.Trials) - 1; i >= 0 && blamesService(s.Trials[i].Class); i-- {
 		n++
 	}
-	if s.Paused.Reason != governor.ServiceFailed || n == 0 {
+	if s.Paused.Reason != admission.ServiceFailed || n == 0 {
 		return s.Paused.Reason, ""
 	}
 	class = s.Trials[len(s.Trials)-1].Class

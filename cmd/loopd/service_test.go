@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/doctor"
-	"loopd/internal/governor"
 	"loopd/loop"
 )
 
@@ -60,7 +60,7 @@ func TestPauseOfADeadService(t *testing.T) {
 	at := deadAddress(t)
 	var talk bytes.Buffer
 	e := env{environ: []string{"ANTHROPIC_BASE_URL=http://me:secret@" + at}, stderr: &talk}
-	s := &loop.State{Paused: &loop.Paused{Reason: governor.ServiceFailed, Until: time.Now().Add(time.Hour)}, ChangedAt: time.Now()}
+	s := &loop.State{Paused: &loop.Paused{Reason: admission.ServiceFailed, Until: time.Now().Add(time.Hour)}, ChangedAt: time.Now()}
 	for _, class := range []harness.Class{harness.Connection, harness.Valid, harness.ServerError, harness.Connection, harness.Connection} {
 		s.Trials = append(s.Trials, loop.Run{Trial: harness.Trial{Class: class}})
 	}

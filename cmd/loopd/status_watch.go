@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 	"loopd/internal/control"
 )
 
@@ -37,7 +37,7 @@ func watchStatus(ctx context.Context, e env, state string, asJSON bool) error {
 			}
 			last = now
 		}
-		if !(clock.Wall{}).Wait(ctx, e.drain, time.Now().Add(watchEvery)) {
+		if !(admission.Wall{}).Wait(ctx, e.drain, time.Now().Add(watchEvery)) {
 			return ctx.Err()
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 	"loopd/internal/control"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -17,7 +17,7 @@ import (
 
 // Board shows what a loopd that runs is doing. It is safe for concurrent use.
 type Board struct {
-	clock clock.Clock
+	clock admission.Clock
 	drain <-chan struct{}
 
 	mu       sync.Mutex
@@ -32,7 +32,7 @@ type running struct {
 
 // NewBoard makes the board of the process that runs a verb. Once drain closes it
 // shows that the process stops; nil never does.
-func NewBoard(verb string, c clock.Clock, drain <-chan struct{}) *Board {
+func NewBoard(verb string, c admission.Clock, drain <-chan struct{}) *Board {
 	return &Board{
 		clock: c, drain: drain, sessions: make(map[string]running),
 		live: control.Live{PID: os.Getpid(), Verb: verb, Since: c.Now().UTC(), Phase: control.Opening},

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 	"loopd/internal/control"
 	"loopd/internal/ledger"
 	"loopd/loop"
@@ -18,7 +18,7 @@ import (
 // Options are what a daemon needs. All fields are required.
 type Options struct {
 	Dir     string // state directory, whose daemon lock is held
-	Clock   clock.Clock
+	Clock   admission.Clock
 	Windows Windows
 	// Work opens the campaign, works on it until the window ends or drain closes,
 	// and closes it. It hears asks meanwhile, and says why it ended.

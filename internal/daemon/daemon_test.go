@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/ledger"
@@ -47,7 +47,7 @@ func (h *house) open(t *testing.T) {
 	h.drain = make(chan struct{})
 	var err error
 	h.daemon, err = daemon.New(daemon.Options{
-		Dir: h.dir, Clock: clock.Wall{}, Board: daemon.NewBoard("serve", clock.Wall{}, h.drain), Drain: h.drain, Log: slog.New(slog.DiscardHandler),
+		Dir: h.dir, Clock: admission.Wall{}, Board: daemon.NewBoard("serve", admission.Wall{}, h.drain), Drain: h.drain, Log: slog.New(slog.DiscardHandler),
 		Windows: daemon.Windows{Starts: h.starts(), End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }},
 		Guard: func(work func()) {
 			defer func() { _ = recover() }()
@@ -283,7 +283,7 @@ func TestBadMemory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "serve.json"), []byte("{half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.New(daemon.Options{Dir: dir, Board: daemon.NewBoard("serve", clock.Wall{}, nil)}); err == nil {
+	if _, err := daemon.New(daemon.Options{Dir: dir, Board: daemon.NewBoard("serve", admission.Wall{}, nil)}); err == nil {
 		t.Error("half a file was read")
 	}
 }

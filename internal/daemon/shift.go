@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/campaign"
-	"loopd/internal/clock"
 	"loopd/internal/control"
-	"loopd/internal/governor"
 	"loopd/loop"
 )
 
@@ -18,8 +17,8 @@ import (
 // Mains, Room and Say are required.
 type Shift struct {
 	Campaign *campaign.Campaign
-	Governor *governor.Governor
-	Clock    clock.Alarm
+	Governor *admission.Governor
+	Clock    admission.Alarm
 	// Loop is what drives the campaign; its Drain and Asks are set here.
 	Loop loop.Loop
 	// End is when nothing more is started; zero for never.
@@ -122,7 +121,7 @@ func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.Sta
 	p := *st.Paused
 	var due time.Time
 	if timed(p) {
-		due = governor.Due(st.ChangedAt, p.Until)
+		due = admission.Due(st.ChangedAt, p.Until)
 	}
 	if s.Say != nil {
 		s.Say(due)

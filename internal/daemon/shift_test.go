@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 )
 
 // TestClosingAtTheEndOrBefore: nothing starts after the end of a shift, or once
@@ -14,7 +14,7 @@ func TestClosingAtTheEndOrBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		s := &Shift{Clock: clock.Wall{}, End: began.Add(time.Hour)}
+		s := &Shift{Clock: admission.Wall{}, End: began.Add(time.Hour)}
 		out, release := s.closing(nil)
 		<-out
 		if took := time.Since(began); took != time.Hour || !s.past() {

@@ -14,10 +14,9 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/campaign"
-	"loopd/internal/clock"
 	"loopd/internal/daemon"
-	"loopd/internal/governor"
 	"loopd/loop"
 	"loopd/plugins"
 )
@@ -25,7 +24,7 @@ import (
 // held runs sessions that all fail, each of a minute; before the first of them it
 // holds everything once.
 type held struct {
-	clock *clock.Moved
+	clock *admission.Moved
 	hold  *loop.Paused
 }
 
@@ -43,7 +42,7 @@ func (h *held) Run(_ context.Context, spec harness.Spec) (harness.Trial, error) 
 
 // shift is a shift on a small campaign of one cell without candidates, which ends
 // after its pilot.
-func shift(t *testing.T, hold *loop.Paused) (*daemon.Shift, *clock.Moved) {
+func shift(t *testing.T, hold *loop.Paused) (*daemon.Shift, *admission.Moved) {
 	t.Helper()
 	user, home := filepath.Join(t.TempDir(), "user"), campaign.Home{Dir: filepath.Join(t.TempDir(), "state")}
 	bundled, err := fs.Sub(plugins.FS(), "os-adr")
@@ -60,7 +59,7 @@ func shift(t *testing.T, hold *loop.Paused) (*daemon.Shift, *clock.Moved) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := clock.NewMoved(time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC), nil)
+	now := admission.NewMoved(time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC), nil)
 	c, err := campaign.Open(t.Context(), campaign.Options{
 		Home: home, Plugin: user, Sealed: sealed, AgentName: "agent 1", AgentSHA: "sha", Credential: "simulated", Now: now.Now, Log: slog.New(slog.DiscardHandler),
 	})
@@ -74,7 +73,7 @@ func shift(t *testing.T, hold *loop.Paused) (*daemon.Shift, *clock.Moved) {
 		t.Fatal(err)
 	}
 	return &daemon.Shift{
-		Campaign: c, Governor: governor.New(governor.Options{Parallel: 1}), Clock: now, Board: daemon.NewBoard("serve", now, nil),
+		Campaign: c, Governor: admission.New(admission.Options{Parallel: 1}), Clock: now, Board: daemon.NewBoard("serve", now, nil),
 		Loop: loop.Loop{Executor: &held{clock: now, hold: hold}, Parallel: 1},
 	}, now
 }
@@ -232,7 +231,7 @@ func TestABoardShowsSessions(t *testing.T) {
 	t.Parallel()
 	store, spec := t.TempDir(), harness.Spec{Campaign: "a", Attempt: 2}
 	spec.Slot.Cell, spec.Slot.Rep = harness.Cell{Scenario: "R1", Tier: "sonnet"}, 3
-	board := daemon.NewBoard("run", clock.Wall{}, nil)
+	board := daemon.NewBoard("run", admission.Wall{}, nil)
 	lines := filepath.Join(store, spec.TrialID(), "transcript.jsonl")
 	var seen []time.Time
 	_, err := board.Seen(store, running(func() {

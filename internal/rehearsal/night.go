@@ -14,12 +14,11 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/atomicfile"
-	"loopd/internal/clock"
 	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/gateway"
-	"loopd/internal/governor"
 	"loopd/internal/simmodel"
 	"loopd/loop"
 )
@@ -63,7 +62,7 @@ type Phase struct {
 // sessions and waits move.
 type night struct {
 	NightOptions
-	clock *clock.Moved
+	clock *admission.Moved
 	board *daemon.Board
 	log   *slog.Logger
 	drain chan struct{}
@@ -92,7 +91,7 @@ func RunNight(ctx context.Context, o NightOptions) (Result, []NightFault, error)
 	if err := n.restore(); err != nil {
 		return Result{}, nil, err
 	}
-	n.clock = clock.NewMoved(n.phase.Now, n.moved)
+	n.clock = admission.NewMoved(n.phase.Now, n.moved)
 	n.board = daemon.NewBoard("serve", n.clock, nil)
 	if err := home(o.Dir).Make(); err != nil {
 		return Result{}, nil, err
@@ -192,7 +191,7 @@ func (n *night) work(ctx context.Context, w control.Window, drain <-chan struct{
 
 // shift works on the campaign as serve does.
 func (n *night) shift(ctx context.Context, r *run, l loop.Loop, gate *gateway.Gateway) error {
-	g := governor.New(governor.Options{Parallel: r.Parallel, Rand: func() float64 { return 0 }, Now: n.clock.Now})
+	g := admission.New(admission.Options{Parallel: r.Parallel, Rand: func() float64 { return 0 }, Now: n.clock.Now})
 	gate.Watch(g.Answer)
 	l.Executor = g.Govern(n.board.Seen(r.campaign.Home.Trials(), paced{n, l.Executor}))
 	observe := l.Observe

@@ -15,7 +15,6 @@ import (
 	"loopd/harness"
 	"loopd/harness/unprompted"
 	"loopd/internal/gateway"
-	"loopd/internal/governor"
 	"loopd/internal/sandbox"
 )
 
@@ -180,7 +179,7 @@ func limited(ctx context.Context, seen gateway.Report, now time.Time, err error)
 	if err == nil || ctx.Err() != nil || seen.Limited == nil {
 		return err
 	}
-	until, _ := governor.Lifts(seen.Limited, now)
+	until, _ := gateway.Lifts(seen.Limited, now)
 	return &LimitedError{until, err}
 }
 

@@ -9,7 +9,6 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/gateway"
-	"loopd/internal/governor"
 	"loopd/internal/sandbox"
 )
 
@@ -142,7 +141,7 @@ func uncounted(seen gateway.Report) bool {
 // refusal, else by what the CLI passed on of them, and by its words only where
 // neither says anything. It is zero where nobody said.
 func lifts(a attempt, now time.Time) time.Time {
-	if at, ok := governor.Lifts(a.seen.Limited, now); ok {
+	if at, ok := gateway.Lifts(a.seen.Limited, now); ok {
 		return at
 	}
 	for _, l := range slices.Backward(a.transcript.Limits) {
@@ -152,7 +151,7 @@ func lifts(a attempt, now time.Time) time.Time {
 	}
 	r, _ := a.transcript.Last()
 	for _, text := range []string{r.Text, a.transcript.NoiseText} {
-		if at, ok := governor.ParseReset(text, now); ok {
+		if at, ok := gateway.ParseReset(text, now); ok {
 			return at
 		}
 	}

@@ -1,4 +1,4 @@
-package clock_test
+package admission_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"loopd/internal/clock"
+	"loopd/internal/admission"
 )
 
 // TestWallWaits: a wait ends at its time on the wall, at once when that is past,
@@ -15,7 +15,7 @@ import (
 func TestWallWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, began := clock.Wall{}, time.Now()
+		w, began := admission.Wall{}, time.Now()
 		if !w.Wait(t.Context(), nil, began.Add(5*time.Hour)) || time.Since(began) != 5*time.Hour {
 			t.Errorf("waited %v, want 5h", time.Since(began))
 		}
@@ -35,13 +35,13 @@ func TestWallDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		over, release := clock.Wall{}.Deadline(began.Add(8 * time.Hour))
+		over, release := admission.Wall{}.Deadline(began.Add(8 * time.Hour))
 		<-over
 		if time.Since(began) != 8*time.Hour {
 			t.Errorf("closed after %v, want 8h", time.Since(began))
 		}
 		release()
-		never, release := clock.Wall{}.Deadline(began.Add(9 * time.Hour))
+		never, release := admission.Wall{}.Deadline(began.Add(9 * time.Hour))
 		release()
 		<-time.After(2 * time.Hour)
 		select {
@@ -58,7 +58,7 @@ func TestMovedGoesOn(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC)
 	var seen []time.Time
-	m := clock.NewMoved(start, func(at time.Time) { seen = append(seen, at) })
+	m := admission.NewMoved(start, func(at time.Time) { seen = append(seen, at) })
 	over, release := m.Deadline(start.Add(time.Hour))
 	defer release()
 	m.Advance(10 * time.Minute)
@@ -90,7 +90,7 @@ func TestMovedMeetsEveryDeadline(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC)
 	var seen []time.Duration
-	m := clock.NewMoved(start, func(at time.Time) { seen = append(seen, at.Sub(start)) })
+	m := admission.NewMoved(start, func(at time.Time) { seen = append(seen, at.Sub(start)) })
 	for _, h := range []time.Duration{3, 1, 2, 5} {
 		_, release := m.Deadline(start.Add(h * time.Hour))
 		defer release()
@@ -98,7 +98,7 @@ func TestMovedMeetsEveryDeadline(t *testing.T) {
 	if !m.Wait(t.Context(), nil, start.Add(4*time.Hour)) || !slices.Equal(seen, []time.Duration{time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}) {
 		t.Errorf("went by way of %v", seen)
 	}
-	clock.NewMoved(start, nil).Advance(time.Hour)
+	admission.NewMoved(start, nil).Advance(time.Hour)
 }
 
 func closed(c <-chan struct{}) bool {

@@ -1,4 +1,4 @@
-package governor_test
+package gateway_test
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/governor"
+	"loopd/internal/gateway"
 )
 
 func zone(t *testing.T, name string) *time.Location {
@@ -56,7 +56,7 @@ func TestParseReset(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := governor.ParseReset(c.text, at(t, c.now).In(time.UTC))
+			got, ok := gateway.ParseReset(c.text, at(t, c.now).In(time.UTC))
 			if c.want == "" {
 				if ok {
 					t.Errorf("got %v, want none", got)
@@ -75,7 +75,7 @@ func TestParseReset(t *testing.T) {
 func TestParseResetIsLocal(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-05-04T10:00:00Z").In(zone(t, "Asia/Kolkata")) // 15:30 there
-	if got, ok := governor.ParseReset("resets 4pm", now); !ok || !got.Equal(at(t, "2026-05-04T10:30:00Z")) {
+	if got, ok := gateway.ParseReset("resets 4pm", now); !ok || !got.Equal(at(t, "2026-05-04T10:30:00Z")) {
 		t.Errorf("got %v, %t", got, ok)
 	}
 }
@@ -110,7 +110,7 @@ func TestLifts(t *testing.T) {
 		{"not a number", header("retry-after", "NaN"), ""},
 		{"date in the past", header("retry-after", "Mon, 04 May 2020 10:05:00 GMT"), ""},
 	} {
-		got, ok := governor.Lifts(c.h, now)
+		got, ok := gateway.Lifts(c.h, now)
 		if ok != (c.want != "") || ok && !got.Equal(at(t, c.want)) {
 			t.Errorf("%s: got %v, %t; want %q", c.name, got, ok, c.want)
 		}
@@ -121,7 +121,7 @@ func TestReadQuota(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-05-04T10:00:00.7Z")
 	const u = "anthropic-ratelimit-unified-"
-	q, ok := governor.ReadQuota(header(u+"5h-utilization", "0.42", u+"5h-reset", "1777900000", u+"7d-utilization", "0.3"), now)
+	q, ok := gateway.ReadQuota(header(u+"5h-utilization", "0.42", u+"5h-reset", "1777900000", u+"7d-utilization", "0.3"), now)
 	want := harness.Quota{
 		FiveHour: harness.Allowance{Used: .42, Resets: at(t, "2026-05-04T13:06:40Z")}, SevenDay: harness.Allowance{Used: .3}, At: at(t, "2026-05-04T10:00:00Z"),
 	}
@@ -131,7 +131,7 @@ func TestReadQuota(t *testing.T) {
 	for name, h := range map[string]http.Header{
 		"none": header(), "garbage": header(u+"5h-utilization", "much"), "not a number": header(u+"5h-utilization", "NaN"), "negative": header(u+"7d-utilization", "-1"),
 	} {
-		if q, ok := governor.ReadQuota(h, now); ok {
+		if q, ok := gateway.ReadQuota(h, now); ok {
 			t.Errorf("%s: got %+v, want none", name, q)
 		}
 	}

@@ -1,10 +1,4 @@
-// Package clock is how long things wait: by the clock on the wall, or by one that
-// a rehearsal moves.
-//
-// It knows no windows and no limits. A machine that slept has a clock on the wall
-// that went on while its timers stood still, so no timer here is longer than a
-// minute, and what is due is told by the clock, never by a timer alone.
-package clock
+package admission
 
 import (
 	"context"
@@ -12,7 +6,9 @@ import (
 	"time"
 )
 
-// Clock tells the time and waits. Times carry no monotonic reading.
+// Clock tells the time and waits. Times carry no monotonic reading: the timers of
+// a machine that slept stood still while its clock went on, so no timer is longer
+// than a minute, and what is due is told by the clock, never by a timer alone.
 type Clock interface {
 	// Now is the time.
 	Now() time.Time

@@ -1,4 +1,4 @@
-package governor_test
+package admission_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/internal/clock"
-	"loopd/internal/governor"
+	"loopd/internal/admission"
+	"loopd/internal/gateway"
 	"loopd/loop"
 )
 
@@ -33,7 +33,7 @@ func (a *account) Run(_ context.Context, spec harness.Spec) (harness.Trial, erro
 	if a.ran >= a.from && time.Now().Before(a.resets) {
 		a.refused = append(a.refused, time.Now())
 		t.Class, t.Result = harness.UsageLimit, harness.Result{Kind: harness.Unprompted, Outcome: harness.Invalid}
-		t.Lifts, _ = governor.ParseReset(a.words, time.Now())
+		t.Lifts, _ = gateway.ParseReset(a.words, time.Now())
 		return t, nil
 	}
 	if len(a.refused) > 0 && a.after.IsZero() {
@@ -94,7 +94,7 @@ func night(t *testing.T, a *account, restart bool) *loop.State {
 		Campaign: "n", Start: "w-start", Objective: []harness.Cell{cell("R1"), cell("R2")}, Guards: []harness.Cell{cell("N1")}, Settings: set,
 	})
 	r.add(t, s, loop.Queued{Candidate: candidates.Candidate{ID: "c001", Source: candidates.Person}})
-	g := governor.New(governor.Options{Parallel: 1, Rand: func() float64 { return .5 }})
+	g := admission.New(admission.Options{Parallel: 1, Rand: func() float64 { return .5 }})
 	for range 20 {
 		l := &loop.Loop{
 			State: s, Log: r, Executor: g.Govern(a), Preparer: r, Parallel: 1, Now: time.Now,
@@ -111,9 +111,9 @@ func night(t *testing.T, a *account, restart bool) *loop.State {
 		}
 		if restart {
 			s = r.replay(t)
-			g = governor.New(governor.Options{Parallel: 1, Probe: true, Rand: func() float64 { return .5 }})
+			g = admission.New(admission.Options{Parallel: 1, Probe: true, Rand: func() float64 { return .5 }})
 		}
-		if !(clock.Wall{}).Wait(t.Context(), nil, governor.Due(s.ChangedAt, s.Paused.Until)) {
+		if !(admission.Wall{}).Wait(t.Context(), nil, admission.Due(s.ChangedAt, s.Paused.Until)) {
 			t.Fatal("the wait was broken off")
 		}
 		r.add(t, s, loop.Resumed{})

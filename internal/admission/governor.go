@@ -1,4 +1,4 @@
-package governor
+package admission
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/gateway"
 	"loopd/loop"
 )
 
@@ -74,7 +75,7 @@ func (g *Governor) Answer(status int, h http.Header) {
 	now := g.o.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if q, ok := ReadQuota(h, now); ok {
+	if q, ok := gateway.ReadQuota(h, now); ok {
 		g.quota = q
 	}
 	if status == http.StatusTooManyRequests && now.Sub(g.shrunk) >= shrinkEvery {

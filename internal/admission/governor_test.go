@@ -1,4 +1,4 @@
-package governor_test
+package admission_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/governor"
+	"loopd/internal/admission"
 	"loopd/loop"
 )
 
@@ -70,7 +70,7 @@ func TestShrinksAndGrowsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		g := governor.New(governor.Options{Parallel: 8})
+		g := admission.New(admission.Options{Parallel: 8})
 		e := g.Govern(s)
 		all(t, e, 8)
 		if s.most != 8 {
@@ -111,7 +111,7 @@ func TestQuotaIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		g := governor.New(governor.Options{Parallel: 2, Leave: governor.Leave{FiveHour: .2, SevenDay: .3}})
+		g := admission.New(admission.Options{Parallel: 2, Leave: admission.Leave{FiveHour: .2, SevenDay: .3}})
 		e := g.Govern(s)
 		resets := time.Now().Add(2 * time.Hour).UTC().Truncate(time.Second)
 		answer := func(five, seven string) {
@@ -149,7 +149,7 @@ func TestQuotaSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
 		q := harness.Quota{FiveHour: harness.Allowance{Used: .9, Resets: time.Now().Add(time.Hour)}, At: time.Now()}
-		g := governor.New(governor.Options{Parallel: 2, Leave: governor.Leave{FiveHour: .2}, Quota: q})
+		g := admission.New(admission.Options{Parallel: 2, Leave: admission.Leave{FiveHour: .2}, Quota: q})
 		if holds := all(t, g.Govern(s), 1); len(holds) != 1 || s.ran != 0 {
 			t.Errorf("held %v, %d sessions run; want one hold and none run", holds, s.ran)
 		}
@@ -169,7 +169,7 @@ func TestBreaker(t *testing.T) {
 			}
 			return harness.Trial{Class: harness.Valid}
 		}}
-		g := governor.New(governor.Options{Parallel: 4, Rand: func() float64 { return .5 }})
+		g := admission.New(admission.Options{Parallel: 4, Rand: func() float64 { return .5 }})
 		e := g.Govern(s)
 		if holds := all(t, e, 4); len(holds) != 0 || s.ran != 4 {
 			t.Fatalf("held %v after %d", holds, s.ran)
@@ -207,7 +207,7 @@ func TestOneSessionAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		g := governor.New(governor.Options{Parallel: 4, Probe: true})
+		g := admission.New(admission.Options{Parallel: 4, Probe: true})
 		all(t, g.Govern(s), 4)
 		if len(s.starts) != 4 || s.starts[1].Sub(s.starts[0]) < time.Minute || s.starts[3].Sub(s.starts[1]) > time.Second {
 			t.Errorf("starts %v, want three a minute after the first", s.starts)
@@ -222,7 +222,7 @@ func TestLimitHoldsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lifts := time.Now().Add(3 * time.Hour)
 		s := &service{class: func(int) harness.Trial { return harness.Trial{Class: harness.UsageLimit, Lifts: lifts} }}
-		g := governor.New(governor.Options{Parallel: 1})
+		g := admission.New(admission.Options{Parallel: 1})
 		holds := all(t, g.Govern(s), 5)
 		if len(holds) != 4 || s.ran != 1 || !holds[0].Paused.Until.Equal(lifts) {
 			t.Errorf("%d held until %v after %d sessions; want 4 until %v after 1", len(holds), holds, s.ran, lifts)
@@ -236,7 +236,7 @@ func TestCalledOffWhileWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		e := governor.New(governor.Options{Parallel: 1}).Govern(s)
+		e := admission.New(admission.Options{Parallel: 1}).Govern(s)
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := make(chan error, 2)
 		for range 2 {
@@ -256,7 +256,7 @@ func TestCalledOffWhileWaiting(t *testing.T) {
 func TestDueWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 30, 1, 0, 0, 0, time.UTC)
-	if due := governor.Due(began, time.Time{}); due.Sub(began) != 15*time.Minute {
+	if due := admission.Due(began, time.Time{}); due.Sub(began) != 15*time.Minute {
 		t.Errorf("without an end: %v, want a quarter of an hour", due.Sub(began))
 	}
 }
@@ -269,15 +269,23 @@ func TestQuotaOfTheStream(t *testing.T) {
 		began := time.Now()
 		said := harness.Quota{FiveHour: harness.Allowance{Used: .9, Resets: began.Add(3 * time.Hour)}, At: began.Add(time.Minute)}
 		s := &service{class: func(int) harness.Trial { return harness.Trial{Class: harness.Valid, Started: began, Quota: &said} }}
-		g := governor.New(governor.Options{Parallel: 1, Leave: governor.Leave{FiveHour: .2}})
+		g := admission.New(admission.Options{Parallel: 1, Leave: admission.Leave{FiveHour: .2}})
 		if holds := all(t, g.Govern(s), 2); len(holds) != 1 || s.ran != 1 || g.Quota() != said {
 			t.Errorf("%d held after %d sessions, quota %+v; want the second held", len(holds), s.ran, g.Quota())
 		}
-		g = governor.New(governor.Options{Parallel: 1, Leave: governor.Leave{FiveHour: .2}})
+		g = admission.New(admission.Options{Parallel: 1, Leave: admission.Leave{FiveHour: .2}})
 		<-time.After(time.Second)
 		g.Answer(200, header("anthropic-ratelimit-unified-5h-utilization", "0.1", "anthropic-ratelimit-unified-5h-reset", unix(began.Add(3*time.Hour))))
 		if holds := all(t, g.Govern(s), 2); len(holds) != 0 || g.Quota().FiveHour.Used != .1 {
 			t.Errorf("held %v, quota %+v; want what the header said", holds, g.Quota())
 		}
 	})
+}
+
+func header(pairs ...string) http.Header {
+	h := make(http.Header)
+	for i := 0; i < len(pairs); i += 2 {
+		h.Set(pairs[i], pairs[i+1])
+	}
+	return h
 }
