@@ -20,7 +20,6 @@ internal/failpoint
 internal/testenv
 < internal/atomicfile
   internal/redact
-  internal/columns
   internal/mutants
 < stats
 < stats/rival
@@ -92,7 +91,7 @@ github.com/spf13/cobra             cmd/loopd
 github.com/spf13/pflag             cmd/loopd
 github.com/vbauerster/mpb/v8       cmd/loopd
 github.com/mattn/go-isatty         cmd/loopd
-github.com/mattn/go-runewidth      internal/columns
+github.com/mattn/go-runewidth      report
 github.com/google/renameio/v2      internal/atomicfile
 github.com/vbatts/go-mtree         frozen
 github.com/fsnotify/fsnotify       frozen

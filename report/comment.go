@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"loopd/internal/columns"
 )
 
 // longestComment is how many bytes a comment may have. GitHub takes 65,536
@@ -121,7 +119,7 @@ var (
 // looked for: no mention, no issue, no HTML, no picture. A bar would end a cell
 // there as well, so another stands for it.
 func shown(text string, most int) string {
-	text = strings.Join(strings.Fields(columns.Plain(strings.ToValidUTF8(text, "\ufffd"))), " ")
+	text = strings.Join(strings.Fields(printable(strings.ToValidUTF8(text, "\ufffd"))), " ")
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most]) + "…"
 	}
@@ -161,7 +159,7 @@ func commentDiff(diff string) string {
 	lines := slices.Collect(strings.Lines(strings.ToValidUTF8(diff, "\ufffd")))
 	shownLines := 0
 	for _, line := range lines {
-		line = strings.ReplaceAll(columns.Plain(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")), "\u200d", "")
+		line = strings.ReplaceAll(printable(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")), "\u200d", "")
 		if b.Len()+len(line) > most {
 			break
 		}

@@ -3,8 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-
-	"loopd/internal/columns"
 )
 
 // mostItems is how many changes that are no regression a terminal is shown.
@@ -65,17 +63,17 @@ func (d Diff) savedText(width int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n", d.Headline())
 	for _, r := range d.Regressions {
-		b.WriteString(columns.Wrap("  "+r, "    ", width) + "\n")
+		b.WriteString(Wrap("  "+r, "    ", width) + "\n")
 	}
 	if len(d.Regressions) > 0 {
 		b.WriteByte('\n')
 	}
-	b.WriteString(columns.Table(d.savedSides(), width))
+	b.WriteString(Table(d.savedSides(), width))
 	if len(d.Differs) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", wrap(savedAcross(d)))
 	}
 	b.WriteByte('\n')
-	b.WriteString(columns.Table(d.figureRows(), width))
+	b.WriteString(Table(d.figureRows(), width))
 	others := d.others()
 	if len(others) == 0 {
 		b.WriteString("\nNothing else changed.\n")
@@ -83,7 +81,7 @@ func (d Diff) savedText(width int) []byte {
 	}
 	b.WriteString("\nChanged, and no regression:\n\n")
 	for _, text := range others[:min(len(others), mostItems)] {
-		b.WriteString(columns.Wrap("  "+text, "    ", width) + "\n")
+		b.WriteString(Wrap("  "+text, "    ", width) + "\n")
 	}
 	if more := len(others) - mostItems; more > 0 {
 		fmt.Fprintf(&b, "  and %d more, in --json and --markdown\n", more)

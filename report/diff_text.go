@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"loopd/internal/columns"
 )
 
 // Markdown renders the comparison for people.
@@ -37,12 +35,12 @@ func (d Diff) Text(width int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n", d.Headline())
 	for _, r := range d.Regressions {
-		b.WriteString(columns.Wrap("  "+r, "    ", width) + "\n")
+		b.WriteString(Wrap("  "+r, "    ", width) + "\n")
 	}
 	if len(d.Regressions) > 0 {
 		b.WriteByte('\n')
 	}
-	b.WriteString(columns.Table(sideRows(d), width))
+	b.WriteString(Table(sideRows(d), width))
 	if len(d.Differs) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", wrap(acrossText(d)))
 	}
@@ -50,15 +48,15 @@ func (d Diff) Text(width int) []byte {
 		b.WriteString("\nSimulated: the model behind these numbers is a program.\n")
 	}
 	b.WriteByte('\n')
-	b.WriteString(columns.Table(meanRows(d), width))
+	b.WriteString(Table(meanRows(d), width))
 	for _, part := range d.parts() {
 		b.WriteByte('\n')
-		b.WriteString(columns.Table(part.rows(), width))
+		b.WriteString(Table(part.rows(), width))
 	}
 	fmt.Fprintf(&b, "\n%s\n", wrap(intervalsText))
 	for _, rows := range d.tables() {
 		b.WriteByte('\n')
-		b.WriteString(columns.Table(rows, width))
+		b.WriteString(Table(rows, width))
 	}
 	return b.Bytes()
 }

@@ -9,7 +9,6 @@ import (
 	"text/template"
 	"time"
 
-	"loopd/internal/columns"
 	"loopd/loop"
 )
 
@@ -78,7 +77,7 @@ func usd(c Cost) string {
 
 // tableCell keeps free text inside one cell of a Markdown table.
 func tableCell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(columns.Plain(text))
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(printable(text))
 }
 
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
@@ -132,16 +131,16 @@ func leaf(ref string) string {
 const lineWidth = 78
 
 // wrap breaks prose into lines that are read on a terminal too.
-func wrap(text string) string { return columns.Wrap(strings.TrimSpace(text), "", lineWidth) }
+func wrap(text string) string { return Wrap(strings.TrimSpace(text), "", lineWidth) }
 
 // item is prose behind "- ", hung in.
 func item(text string) string {
-	return strings.TrimLeft(columns.Wrap("  "+strings.TrimSpace(text), "  ", lineWidth), " ")
+	return strings.TrimLeft(Wrap("  "+strings.TrimSpace(text), "  ", lineWidth), " ")
 }
 
 // because appends a reason where there is one.
 func because(why string) string {
-	if why = strings.Join(strings.Fields(columns.Plain(why)), " "); why == "" {
+	if why = strings.Join(strings.Fields(printable(why)), " "); why == "" {
 		return ""
 	}
 	return ": " + why

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loopd/internal/columns"
+	"loopd/report"
 )
 
 // fitHelp keeps the help of every verb within the width.
@@ -29,10 +29,10 @@ func reflow(text string) string {
 	for _, paragraph := range strings.Split(text, "\n\n") {
 		long := false
 		for line := range strings.Lines(paragraph) {
-			long = long || columns.Width(strings.TrimSuffix(line, "\n")) > width
+			long = long || report.Width(strings.TrimSuffix(line, "\n")) > width
 		}
 		if long && !strings.HasPrefix(paragraph, " ") {
-			paragraph = columns.Wrap(paragraph, "", width)
+			paragraph = report.Wrap(paragraph, "", width)
 		}
 		out = append(out, paragraph)
 	}

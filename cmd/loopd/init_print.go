@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"loopd/internal/columns"
 	"loopd/internal/survey"
+	"loopd/report"
 )
 
 // print shows a survey and what was written, within the width.
@@ -73,7 +73,7 @@ func skillTable(out io.Writer, skills []survey.Skill) {
 		return
 	}
 	fmt.Fprintln(out)
-	w := columns.NewWriter(out, width)
+	w := report.NewTableWriter(out, width)
 	fmt.Fprintf(w, "skill\tdescription\twhen_to_use\toffered\twording may change\n")
 	for _, s := range skills {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, s.Description, s.WhenToUse, yesNo(s.Offered), yesNo(s.Surface))

@@ -10,12 +10,12 @@ import (
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
-	"loopd/internal/columns"
+	"loopd/report"
 )
 
 // width is what prose printed for people keeps within, and what a terminal is
 // taken for that does not say how wide it is.
-const width = columns.Prose
+const width = report.Prose
 
 // isTerminal says whether a person reads what is written.
 func isTerminal(w io.Writer) bool { return pageOf(w) > 0 }
@@ -57,23 +57,23 @@ func (e env) draws(w io.Writer) bool {
 // pipe gets it whole.
 func fitted(line, indent string, page int) string {
 	if page > 0 {
-		return columns.Wrap(line, indent, min(page, width)) + "\n"
+		return report.Wrap(line, indent, min(page, width)) + "\n"
 	}
 	return line + "\n"
 }
 
 // wrap breaks a line at blanks so that it keeps within the width, also in a pipe;
 // what follows is indented.
-func wrap(line, indent string) string { return columns.Wrap(line, indent, width) + "\n" }
+func wrap(line, indent string) string { return report.Wrap(line, indent, width) + "\n" }
 
 // hung is a text behind its head, wrapped and hung in.
 func hung(head, text string) string {
-	indent := strings.Repeat(" ", columns.Width(head))
+	indent := strings.Repeat(" ", report.Width(head))
 	return head + strings.TrimLeft(wrap(indent+text, indent), " ")
 }
 
 // table aligns lines of cells that tabs divide, when it is flushed.
-func (e env) table() *columns.Writer { return columns.NewWriter(e.stdout, e.page) }
+func (e env) table() *report.TableWriter { return report.NewTableWriter(e.stdout, e.page) }
 
 // sentence prints a line of prose, fitted to the page.
 func (e env) sentence(line, indent string) error {
@@ -84,7 +84,7 @@ func (e env) sentence(line, indent string) error {
 // markdown prints a report: laid out for a terminal, as it is into a pipe.
 func (e env) markdown(text []byte) error {
 	if e.page > 0 {
-		text = []byte(columns.Markdown(string(bytes.ToValidUTF8(text, []byte("\ufffd"))), e.page))
+		text = []byte(report.LayOut(string(bytes.ToValidUTF8(text, []byte("\ufffd"))), e.page))
 	}
 	_, err := e.stdout.Write(text)
 	return err

@@ -16,7 +16,6 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/columns"
 	"loopd/internal/doctor"
 	"loopd/internal/hint"
 	"loopd/internal/ledger"
@@ -188,8 +187,8 @@ func TestPagesFitTheirTerminal(t *testing.T) {
 				for line := range strings.Lines(text) {
 					line = strings.TrimRight(line, "\n")
 					// A word that is wider than the page, and a command to copy, stay whole.
-					if columns.Width(line) > across && !strings.Contains(line, longID) && !strings.HasPrefix(line, "Next: ") && !strings.HasPrefix(line, "loopd: hint: ") {
-						t.Errorf("on %d: a line of %d cells: %s", across, columns.Width(line), line)
+					if report.Width(line) > across && !strings.Contains(line, longID) && !strings.HasPrefix(line, "Next: ") && !strings.HasPrefix(line, "loopd: hint: ") {
+						t.Errorf("on %d: a line of %d cells: %s", across, report.Width(line), line)
 					}
 				}
 			}

@@ -13,7 +13,6 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/columns"
 	"loopd/internal/control"
 	"loopd/internal/ledger"
 	"loopd/loop"
@@ -183,6 +182,6 @@ func printCandidates(e env, list []report.Summary) error {
 		}
 		rows = append(rows, []string{c.ID, verdict, strconv.Itoa(c.Sessions), eText(c.EValue), c.Source})
 	}
-	_, err := io.WriteString(e.stdout, columns.Table(rows, e.page))
+	_, err := io.WriteString(e.stdout, report.Table(rows, e.page))
 	return err
 }

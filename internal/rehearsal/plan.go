@@ -7,9 +7,9 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/columns"
 	"loopd/internal/simmodel"
 	"loopd/loop"
+	"loopd/report"
 )
 
 // Kind says what was planted.
@@ -287,5 +287,5 @@ func (p Plan) Print() string {
 		}
 		rows = append(rows, []string{c.ID, string(c.Kind), line})
 	}
-	return columns.Table(rows, 0)
+	return report.Table(rows, 0)
 }

@@ -1,4 +1,4 @@
-package columns
+package report
 
 import (
 	"strings"
@@ -9,23 +9,23 @@ import (
 
 // Characters that take two cells, none, or that go from right to left.
 const (
-	wide   = "数据库"       // 6 cells
-	emoji  = "👩‍🔧"       // 2 cells, three runes
-	accent = "e\u0301"   // 1 cell
-	hebrew = "שלום"      // 4 cells
-	turns  = "a\u202eb"  // turns the direction
-	clears = "a\x1b[2Jb" // clears a screen
+	wideText   = "数据库"       // 6 cells
+	emojiText  = "👩‍🔧"       // 2 cells, three runes
+	accentText = "e\u0301"   // 1 cell
+	hebrewText = "שלום"      // 4 cells
+	turnsText  = "a\u202eb"  // turnsText the direction
+	clearsText = "a\x1b[2Jb" // clearsText a screen
 )
 
 func TestWidth(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int{"": 0, "abc": 3, wide: 6, emoji: 2, accent: 1, hebrew: 4} {
+	for text, want := range map[string]int{"": 0, "abc": 3, wideText: 6, emojiText: 2, accentText: 1, hebrewText: 4} {
 		if got := Width(text); got != want {
 			t.Errorf("%q: got %d, want %d", text, got, want)
 		}
 	}
-	for text, want := range map[string]string{turns: "a b", clears: "a [2Jb", emoji: emoji, "a\tb\n": "a b ", hebrew: hebrew} {
-		if got := Plain(text); got != want {
+	for text, want := range map[string]string{turnsText: "a b", clearsText: "a [2Jb", emojiText: emojiText, "a\tb\n": "a b ", hebrewText: hebrewText} {
+		if got := printable(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestWidth(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	rows := [][]string{{"id", "said", "n"}, {wide, "one two three four", "1"}, {"b", "", "22"}}
+	rows := [][]string{{"id", "said", "n"}, {wideText, "one two three four", "1"}, {"b", "", "22"}}
 	for width, want := range map[int]string{
 		0:  "id      said                n\n数据库  one two three four  1\nb                           22\n",
 		30: "id      said                n\n数据库  one two three four  1\nb                           22\n",
@@ -48,16 +48,16 @@ func TestTable(t *testing.T) {
 
 // Nothing is lost, no line is too wide while there is room for a few cells a
 // column, and no line ends in blanks.
-func TestTableKeepsEverythingWithinThePage(t *testing.T) {
+func TestTable_KeepsEverythingWithinThePage(t *testing.T) {
 	t.Parallel()
-	cell := rapid.OneOf(rapid.StringN(0, 30, -1), rapid.SampledFrom([]string{wide, emoji, accent, hebrew, turns, clears, strings.Repeat("x", 300), "one two", " "}))
+	cell := rapid.OneOf(rapid.StringN(0, 30, -1), rapid.SampledFrom([]string{wideText, emojiText, accentText, hebrewText, turnsText, clearsText, strings.Repeat("x", 300), "one two", " "}))
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.SliceOfN(cell, 1, 5), 1, 6).Draw(t, "rows")
 		width := rapid.IntRange(40, 160).Draw(t, "width")
 		got := Table(rows, width)
 		for line := range strings.Lines(got) {
 			line = strings.TrimSuffix(line, "\n")
-			if Width(line) > width || strings.HasSuffix(line, " ") || Plain(line) != line {
+			if Width(line) > width || strings.HasSuffix(line, " ") || printable(line) != line {
 				t.Fatalf("a line of %d cells on a page of %d: %q", Width(line), width, line)
 			}
 		}
@@ -72,7 +72,7 @@ func TestTableKeepsEverythingWithinThePage(t *testing.T) {
 		said := 0
 		for _, row := range rows {
 			for _, c := range row {
-				said += count(Plain(c))
+				said += count(printable(c))
 			}
 		}
 		if count(got) != said {
@@ -81,10 +81,10 @@ func TestTableKeepsEverythingWithinThePage(t *testing.T) {
 	})
 }
 
-func TestWriter(t *testing.T) {
+func TestTableWriter(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	w := NewWriter(&b, 0)
+	w := NewTableWriter(&b, 0)
 	if _, err := w.Write([]byte("head\n\na\tb\nlonger\tc\n\nd\te\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-func TestMarkdown(t *testing.T) {
+func TestLayOut(t *testing.T) {
 	t.Parallel()
 	const text = "# Head\n\n| cell | why |\n|---|---:|\n| `a\\|b` | x &lt; y |\n| - | - |\n\n- an item that is longer than the page is wide\n\n```diff\n-| a | line that stays as wide as it is |\n```\n\n| | |\n|---|---|\n| no | head |\n"
 	const want = "# Head\n\ncell  why\na|b   x < y\n-     -\n\n- an item that is longer than\n  the page is wide\n\n```diff\n-| a | line that stays as wide as it is |\n```\n\nno  head\n"
-	if got := Markdown(text, 30); got != want {
+	if got := LayOut(text, 30); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
