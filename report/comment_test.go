@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -24,8 +25,8 @@ var hostile = []string{
 func TestCommentGoldens(t *testing.T) {
 	s := fullStory(t)
 	d := BuildDigest(s, Texts{"skills/a/SKILL.md": "old line\nsame\n"}, Texts{"skills/a/SKILL.md": "new ``` line\nsame\n"})
-	golden(t, "comment.md", d.Comment())
-	golden(t, "comment-halted.md", BuildDigest(haltedStory(t), nil, nil).Comment())
+	testenv.Golden(t, "testdata/comment.md", d.Comment())
+	testenv.Golden(t, "testdata/comment-halted.md", BuildDigest(haltedStory(t), nil, nil).Comment())
 	again := d
 	again.Headline = "under way"
 	first, _, _ := strings.Cut(string(d.Comment()), "\n")
@@ -37,9 +38,9 @@ func TestCommentGoldens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "comment-eval.md", text)
-	golden(t, "comment-diff.md", compared(t, Build(s), Build(s), false).Comment())
-	golden(t, "comment-diff-saved.md", savedDiff(t, e, evalOf(e.Results[:1]...)).Comment())
+	testenv.Golden(t, "testdata/comment-eval.md", text)
+	testenv.Golden(t, "testdata/comment-diff.md", compared(t, Build(s), Build(s), false).Comment())
+	testenv.Golden(t, "testdata/comment-diff-saved.md", savedDiff(t, e, evalOf(e.Results[:1]...)).Comment())
 }
 
 // Nothing that somebody else wrote calls a person, links, loads or ends anything,

@@ -3,8 +3,6 @@ package report
 import (
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 func savedDiff(t *testing.T, a, b EvalDocument) Diff {
@@ -145,19 +144,7 @@ func TestSavedDiffGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, got := range map[string][]byte{"diff_saved.json": asJSON, "diff_saved.md": d.Markdown(), "diff_saved.txt": d.Text(0)} {
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testenv.Golden(t, "testdata/"+name, got)
 	}
 	for line := range strings.Lines(string(d.Text(0))) {
 		if len([]rune(line)) > 81 {

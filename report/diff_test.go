@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/stats"
 )
@@ -60,13 +61,13 @@ func TestDiffGoldens(t *testing.T) {
 	b.Contrasts = []Contrast{{Pair: "R4", Control: "R4-nograph", Tier: "haiku", CLI: "2.1.332", Reading: NotNeeded}}
 	b.Invalid = append(slices.Clone(a.Invalid), Invalid{Wording: "start", Class: harness.Hang, Count: 2, Of: 8})
 	d := compared(t, a, b, true)
-	golden(t, "diff.txt", d.Text(0))
-	golden(t, "diff.md", d.Markdown())
+	testenv.Golden(t, "testdata/diff.txt", d.Text(0))
+	testenv.Golden(t, "testdata/diff.md", d.Markdown())
 	data, err := json.MarshalIndent(d, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "diff.json", append(data, '\n'))
+	testenv.Golden(t, "testdata/diff.json", append(data, '\n'))
 	for line := range strings.Lines(string(d.Text(0))) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
 			t.Errorf("a line of %d columns: %s", n, line)

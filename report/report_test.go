@@ -3,59 +3,37 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"loopd/candidates"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s:\n%s", name, d)
-	}
-}
-
 func TestGoldens(t *testing.T) {
 	s := fullStory(t)
-	golden(t, "campaign.md", Build(s).Markdown())
-	golden(t, "halted.md", Build(haltedStory(t)).Markdown())
-	golden(t, "results.tsv", Results(s)) // req 30, 31, 66
-	golden(t, "loop-results.tsv", LoopResults(s))
+	testenv.Golden(t, "testdata/campaign.md", Build(s).Markdown())
+	testenv.Golden(t, "testdata/halted.md", Build(haltedStory(t)).Markdown())
+	testenv.Golden(t, "testdata/results.tsv", Results(s)) // req 30, 31, 66
+	testenv.Golden(t, "testdata/loop-results.tsv", LoopResults(s))
 	before, after := Texts{"skills/a/SKILL.md": "old line\nsame\n"}, Texts{"skills/a/SKILL.md": "new ``` line\nsame\n"}
 	kept, ok := BuildCandidate(s, "c001", before, after)
 	if !ok {
 		t.Fatal("c001 is not in the report")
 	}
-	golden(t, "kept.md", kept.Markdown())
+	testenv.Golden(t, "testdata/kept.md", kept.Markdown())
 	refused, _ := BuildCandidate(s, "c002", nil, nil)
-	golden(t, "refused.md", refused.Markdown())
-	golden(t, "digest.md", BuildDigest(s, before, after).Markdown())
-	golden(t, "digest-halted.md", BuildDigest(haltedStory(t), nil, nil).Markdown())
+	testenv.Golden(t, "testdata/refused.md", refused.Markdown())
+	testenv.Golden(t, "testdata/digest.md", BuildDigest(s, before, after).Markdown())
+	testenv.Golden(t, "testdata/digest-halted.md", BuildDigest(haltedStory(t), nil, nil).Markdown())
 	data, err := json.MarshalIndent(Build(s), "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "campaign.json", append(data, '\n'))
+	testenv.Golden(t, "testdata/campaign.json", append(data, '\n'))
 }
 
 func TestUnknownCandidate(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 	"loopd/plugins"
 )
 
@@ -187,7 +188,7 @@ func TestFirstNight(t *testing.T) {
 	if len(commands) < 10 {
 		t.Fatalf("%s types %d commands", nightDoc, len(commands))
 	}
-	dir := sharedDir(t)
+	dir := testenv.OpenDir(t)
 	buildReleased(t, filepath.Join(dir, "bin"))
 	if os.Getenv("LOOPD_FIRST_NIGHT") == "claude" {
 		real := filepath.Join(dir, "bin", "claude")

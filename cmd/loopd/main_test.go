@@ -17,6 +17,7 @@ import (
 
 	"loopd/internal/admission"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 )
 
 // TestMain makes the test binary loopd itself, the stand-in agent when it is
@@ -35,28 +36,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"loopd": as, "claude": as})
 }
 
-// sharedDir makes a directory that every user may pass through, because
-// sessions run as another user when the tests are root.
-func sharedDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "loopd-scripts-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // TestScripts runs every script of testdata with the real program.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("got %d scripts, %v; want some", len(scripts), err)
 	}
-	root := sharedDir(t)
+	root := testenv.OpenDir(t)
 	released := filepath.Join(root, "bin")
 	if raced() {
 		buildReleased(t, released)

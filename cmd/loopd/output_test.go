@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,9 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
-)
 
-var update = flag.Bool("update", false, "write schema/ anew and add new numbers to schema/published.txt")
+	"loopd/internal/testenv"
+)
 
 // publishedFile has a line a schema that was ever given away: its name with its
 // number, and the digest of its shape.
@@ -49,7 +48,7 @@ func TestOutputSchemas(t *testing.T) {
 		}
 		want[file] = true
 		switch digest, known := published[o.schema]; {
-		case !known && *update:
+		case !known && testenv.Updating():
 			fmt.Fprintf(&added, "%s %s\n", o.schema, shapeDigest(t, text))
 		case !known:
 			t.Errorf("%s is not in %s: go test ./cmd/loopd -run TestOutputSchemas -update", o.schema, publishedFile)
@@ -58,7 +57,7 @@ func TestOutputSchemas(t *testing.T) {
 				"delete its line in %s; then go test ./cmd/loopd -run TestOutputSchemas -update", o.schema, publishedFile)
 			continue
 		}
-		if *update {
+		if testenv.Updating() {
 			if err := os.WriteFile(file, text, 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +76,7 @@ func TestOutputSchemas(t *testing.T) {
 			t.Errorf("%s is the schema of nothing", f)
 		}
 	}
-	if *update {
+	if testenv.Updating() {
 		old, err := os.ReadFile(publishedFile)
 		if err := errors.Join(err, os.WriteFile(publishedFile, append(old, added.String()...), 0o644)); err != nil {
 			t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 	"loopd/plugins"
 )
 
@@ -159,7 +160,7 @@ type leaky struct {
 
 func newLeaky(t *testing.T) *leaky {
 	t.Helper()
-	dir := sharedDir(t)
+	dir := testenv.OpenDir(t)
 	l := &leaky{t: t, dir: dir, plugin: filepath.Join(dir, "adr"), state: filepath.Join(dir, "state")}
 	l.api = &tellingAPI{model: simmodel.New(simmodel.Wording{Base: map[harness.Cell]float64{{Scenario: "R3", Tier: "haiku"}: 1}})}
 	l.api.changed = sync.NewCond(&l.api.mu)

@@ -14,21 +14,8 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
-
-// claudeOrSkip finds the real agent CLI. The variable names the program; where
-// the CLI is required, its absence is a failure.
-func claudeOrSkip(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("LOOPD_CLAUDE"); path != "" {
-		return path
-	}
-	if strings.Contains(os.Getenv("LOOPD_REQUIRE"), "claude") {
-		t.Fatal("LOOPD_REQUIRE names claude, but LOOPD_CLAUDE names no program")
-	}
-	t.Skip("LOOPD_CLAUDE names no program")
-	return ""
-}
 
 // scriptedAPI answers the first turn with one Bash call and the second with a
 // text that carries the call's result.
@@ -72,12 +59,8 @@ func scriptedAPI(command string) http.HandlerFunc {
 // process behind that must not survive.
 func TestRealCLI(t *testing.T) {
 	t.Parallel()
-	path := claudeOrSkip(t)
-	base, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(base) })
+	path := testenv.NeedClaude(t)
+	base := testenv.OpenDir(t)
 	cli, err := Pin(t.Context(), path, filepath.Join(base, "cache"))
 	if err != nil {
 		t.Fatal(err)

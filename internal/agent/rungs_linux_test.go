@@ -16,6 +16,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/gateway"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 )
 
 // onRung is a box on that rung for the user sessions run as, or a skip.
@@ -23,12 +24,7 @@ func onRung(t *testing.T, rung sandbox.Rung) walled {
 	t.Helper()
 	uid := sessionUser()
 	walls, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
-	if err != nil && requires(string(rung)) {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, string(rung), err)
 	w := newWalled(t)
 	w.walls = walls
 	return w
@@ -87,7 +83,7 @@ func TestRealCLIOnEachRung(t *testing.T) {
 	for _, rung := range []sandbox.Rung{sandbox.RungLandlock, sandbox.RungSRT} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
-			path := claudeOrSkip(t)
+			path := testenv.NeedClaude(t)
 			w := onRung(t, rung)
 			cli, err := Pin(t.Context(), path, filepath.Join(filepath.Dir(w.box.Root), "cache"))
 			if err != nil {

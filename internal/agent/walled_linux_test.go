@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,12 +21,8 @@ import (
 	"loopd/harness"
 	"loopd/internal/gateway"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 )
-
-// requires reports whether the run of the tests must not skip for want of what.
-func requires(what string) bool {
-	return slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), what)
-}
 
 // walled is walls and a box, for the user sessions run as.
 type walled struct {
@@ -48,17 +43,9 @@ func newWalled(t *testing.T) walled {
 	t.Helper()
 	w := walled{uid: sessionUser()}
 	var err error
-	if w.walls, err = sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: w.uid, GID: w.uid}); err != nil {
-		if requires("bwrap") {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	base, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(base) })
+	w.walls, err = sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: w.uid, GID: w.uid})
+	testenv.Need(t, "bwrap", err)
+	base := testenv.OpenDir(t)
 	if err := os.Chmod(base, 0o711); err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +268,7 @@ func TestDoorIsTheOnlyWayOut(t *testing.T) {
 // A whole session of the real CLI behind walls, over the door.
 func TestRealCLIWalled(t *testing.T) {
 	t.Parallel()
-	path := claudeOrSkip(t)
+	path := testenv.NeedClaude(t)
 	w := newWalled(t)
 	cli, err := Pin(t.Context(), path, filepath.Join(filepath.Dir(w.box.Root), "cache"))
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,20 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
-)
 
-// need skips a test where this machine lacks something, and fails it where
-// LOOPD_REQUIRE says that it must not.
-func need(t *testing.T, name string, err error) {
-	t.Helper()
-	if err == nil {
-		return
-	}
-	if slices.Contains(strings.Split(os.Getenv("LOOPD_REQUIRE"), ","), name) {
-		t.Fatalf("%s is required: %v", name, err)
-	}
-	t.Skipf("without %s: %v", name, err)
-}
+	"loopd/internal/testenv"
+)
 
 // undisturbed is what the campaign of sentences comes to when nothing happens.
 func undisturbed(t *testing.T) []string {
@@ -81,7 +69,7 @@ type disk struct {
 func newDisk(t *testing.T) *disk {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		need(t, "loop", errors.New("only root mounts a file system"))
+		testenv.Need(t, "loop", errors.New("only root mounts a file system"))
 	}
 	d := &disk{t: t, image: filepath.Join(t.TempDir(), "disk"), dir: t.TempDir()}
 	f, err := os.Create(d.image)
@@ -93,7 +81,7 @@ func newDisk(t *testing.T) *disk {
 	}
 	out, err := exec.Command("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", d.image).CombinedOutput()
 	if err != nil {
-		need(t, "loop", fmt.Errorf("mkfs.ext4: %w: %s", err, out))
+		testenv.Need(t, "loop", fmt.Errorf("mkfs.ext4: %w: %s", err, out))
 	}
 	t.Cleanup(func() {
 		if d.up {
@@ -108,7 +96,7 @@ func (d *disk) mount() {
 	d.t.Helper()
 	out, err := exec.Command("mount", "-o", "loop", d.image, d.dir).CombinedOutput()
 	if err != nil {
-		need(d.t, "loop", fmt.Errorf("mount: %w: %s", err, out))
+		testenv.Need(d.t, "loop", fmt.Errorf("mount: %w: %s", err, out))
 	}
 	d.up = true
 }
@@ -147,7 +135,7 @@ func (d *disk) cut() {
 	}
 	defer f.Close()
 	if err := unix.IoctlSetPointerInt(int(f.Fd()), shutdown, withoutLog); err != nil {
-		need(d.t, "loop", fmt.Errorf("shut the file system down: %w", err))
+		testenv.Need(d.t, "loop", fmt.Errorf("shut the file system down: %w", err))
 	}
 }
 
@@ -221,7 +209,7 @@ func standsStill(pid int) bool {
 func TestASyncThatFails(t *testing.T) {
 	t.Parallel()
 	_, err := exec.LookPath("strace")
-	need(t, "strace", err)
+	testenv.Need(t, "strace", err)
 	suspects := 0
 	for _, when := range []int{9, 14, 20, 31}[:times(2, 4)] {
 		r := newRigged(t, t.TempDir())
@@ -261,7 +249,7 @@ func TestADiskThatFills(t *testing.T) {
 		// The suite alone takes what the smallest has; a campaign fits the largest.
 		size := 900 + i*(2600/sizes)
 		if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%dk,mode=0755", size)); err != nil {
-			need(t, "loop", fmt.Errorf("mount a small file system: %w", err))
+			testenv.Need(t, "loop", fmt.Errorf("mount a small file system: %w", err))
 		}
 		r := newRigged(t, dir)
 		waits += r.filled(dir, size)

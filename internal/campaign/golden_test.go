@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"compress/gzip"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,16 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 )
-
-var update = flag.Bool("update", false, "write testdata/ledgers anew, after a change of the events on purpose")
 
 // TestGoldenCampaigns replays ledgers that earlier versions of loopd wrote: what
 // they decided stays what they decided, and every record can still be derived. A
 // change of the events adds a ledger; the ones there are stay.
 func TestGoldenCampaigns(t *testing.T) {
 	t.Parallel()
-	if *update {
+	if testenv.Updating() {
 		writeGolden(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "ledgers", "*.db.gz"))

@@ -16,6 +16,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/sandbox"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 	"loopd/plugins"
 )
 
@@ -69,45 +70,21 @@ func bundledProbe(t *testing.T) ProbeOptions {
 // realProbe is one through the real CLI, as the user sessions run as.
 func realProbe(t *testing.T) ProbeOptions {
 	t.Helper()
-	path := os.Getenv("LOOPD_CLAUDE")
-	if path == "" {
-		if required("claude") {
-			t.Fatal("LOOPD_REQUIRE names claude, but LOOPD_CLAUDE names no program")
-		}
-		t.Skip("LOOPD_CLAUDE names no program")
-	}
-	o := bundledProbe(t)
-	cache, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(cache) })
-	if err := os.Chmod(cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if o.Agent, err = agent.Pin(t.Context(), path, filepath.Join(cache, "agent")); err != nil {
-		t.Fatal(err)
-	}
+	path, o := testenv.NeedClaude(t), bundledProbe(t)
+	var err error
+	o.Agent, err = agent.Pin(t.Context(), path, filepath.Join(testenv.OpenDir(t), "agent"))
+	testenv.Must(t, err)
 	if os.Geteuid() == 0 {
 		o.UID, o.GID = 65534, 65534
 	}
 	return o
 }
 
-func required(what string) bool {
-	return slices.Contains(strings.Split(os.Getenv("LOOPD_REQUIRE"), ","), what)
-}
-
 // within walls the probe, or skips.
 func within(t *testing.T, o ProbeOptions) ProbeOptions {
 	t.Helper()
 	walls, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: o.UID, GID: o.GID})
-	if err != nil {
-		if required("bwrap") {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	testenv.Need(t, "bwrap", err)
 	o.Walls = walls
 	return o
 }
@@ -187,12 +164,7 @@ func leakyHome(t *testing.T, uid int) func(*sandbox.Box, *poison) error {
 // is there; the script gets the agent's command line as "$@".
 func through(t *testing.T, o *ProbeOptions, program string, script func(*poison) string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, "agent")
+	path := filepath.Join(testenv.OpenDir(t), "agent")
 	o.Agent.Path = path
 	before := o.damage
 	o.damage = func(box *sandbox.Box, p *poison) error {
@@ -202,10 +174,7 @@ func through(t *testing.T, o *ProbeOptions, program string, script func(*poison)
 			}
 		}
 		text := "#!/bin/bash\n" + script(p) + "\nexec -a claude '" + program + "' \"${args[@]}\"\n"
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			return err
-		}
-		return os.Chmod(dir, 0o755)
+		return os.WriteFile(path, []byte(text), 0o755)
 	}
 }
 

@@ -8,21 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// realCLI is the agent CLI to load exported cases with. Where LOOPD_REQUIRE
-// names it, its absence fails.
-func realCLI(t *testing.T) string {
-	t.Helper()
-	if cli := os.Getenv("LOOPD_CLAUDE"); cli != "" {
-		return cli
-	}
-	if strings.Contains(os.Getenv("LOOPD_REQUIRE"), "claude") {
-		t.Fatal("LOOPD_REQUIRE names claude, but LOOPD_CLAUDE names no program")
-	}
-	t.Skip("LOOPD_CLAUDE names no program")
-	return ""
-}
+	"loopd/internal/testenv"
+)
 
 // loads has the agent CLI load the cases of a plugin and run none: with a
 // ceiling of nothing no session is begun. It has a home of its own, no
@@ -51,9 +39,9 @@ func loads(t *testing.T, cli, plugin string) (code int, said string) {
 // The agent CLI loads every exported case, and refuses one that is damaged.
 func TestTheRealCLILoadsExportedCases(t *testing.T) {
 	t.Parallel()
-	cli := realCLI(t)
+	cli := testenv.NeedClaude(t)
 	suite, files := bundled(t)
-	plugin := lay(t, map[string]string{".claude-plugin/plugin.json": `{"name": "os-adr", "description": "d", "version": "0.0.1"}`})
+	plugin := testenv.Tree(t, t.TempDir(), map[string]string{".claude-plugin/plugin.json": `{"name": "os-adr", "description": "d", "version": "0.0.1"}`})
 	if _, err := Export(filepath.Join(plugin, "evals"), suite, idsOf(suite), files); err != nil {
 		t.Fatal(err)
 	}

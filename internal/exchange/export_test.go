@@ -19,6 +19,7 @@ import (
 
 	"loopd/fixtures"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/scenarios"
 )
 
@@ -384,7 +385,7 @@ func TestExportRefuses(t *testing.T) {
 	if _, err := Export(t.TempDir(), suite, []string{"Z9"}, files); err == nil || !strings.Contains(err.Error(), "no scenario Z9") {
 		t.Errorf("got %v", err)
 	}
-	dir := lay(t, map[string]string{"R1/prompt.md": "mine"})
+	dir := testenv.Tree(t, t.TempDir(), map[string]string{"R1/prompt.md": "mine"})
 	_, err := Export(dir, suite, []string{"R1"}, files)
 	if _, exists := errors.AsType[*ExistsError](err); !exists {
 		t.Errorf("got %v, want ExistsError", err)

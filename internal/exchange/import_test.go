@@ -3,7 +3,6 @@ package exchange
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 // told is everything an import gives: the files of the drafts, the fixtures by
 // name, and what was left out; or its error.
@@ -45,20 +43,7 @@ func TestImportGoldens(t *testing.T) {
 	}
 	for _, dir := range cases {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			got := told(Import(dir, Options{}))
-			golden := filepath.Join("testdata/golden", filepath.Base(dir)+".txt")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			testenv.Golden(t, filepath.Join("testdata/golden", filepath.Base(dir)+".txt"), []byte(told(Import(dir, Options{}))))
 		})
 	}
 }
@@ -97,28 +82,6 @@ func paths(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return tree.Paths()
-}
-
-// lay writes files below a new folder. A value that begins with -> is a link.
-func lay(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if to, link := strings.CutPrefix(text, "->"); link {
-			err = os.Symlink(to, at)
-		} else {
-			err = os.WriteFile(at, []byte(text), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
 }
 
 const (
@@ -166,7 +129,7 @@ func TestImportRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := lay(t, tc.files)
+			dir := testenv.Tree(t, t.TempDir(), tc.files)
 			_, err := Import(filepath.Join(dir, tc.at), Options{})
 			switch {
 			case err == nil:
@@ -194,7 +157,7 @@ func bomb() string {
 // A path that leads out is never read, by whichever way.
 func TestPathsThatLeadOut(t *testing.T) {
 	t.Parallel()
-	outside := filepath.Join(lay(t, map[string]string{"key": "sesame"}), "key")
+	outside := filepath.Join(testenv.Tree(t, t.TempDir(), map[string]string{"key": "sesame"}), "key")
 	for name, file := range map[string]string{
 		"absolute": outside, "above": "../key", "above later": "a/../../key", "a link": "link", "through a link": "up/key", "lost": "no.csv", "a folder": "dir",
 		"backslashes": `..\\key`, "empty": "",
@@ -202,7 +165,7 @@ func TestPathsThatLeadOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			quoted, _ := json.Marshal(file)
-			dir := lay(t, map[string]string{
+			dir := testenv.Tree(t, t.TempDir(), map[string]string{
 				"e.json": `{"skill_name": "s", "evals": [{"id": "a", "prompt": "x", "files": [` + string(quoted) + `]}]}`,
 				"link":   "->" + outside, "up": "->" + filepath.Dir(outside), "dir/x": "",
 			})
@@ -233,7 +196,7 @@ func TestScalarsAreRaw(t *testing.T) {
 			"block": "schema_version: \"1.1\"\nname: a\nsize: " + value + "\nexecution: {prompt: x}\n",
 			"flow":  "{schema_version: \"1.1\", name: a, size: " + value + ", execution: {prompt: x}}\n",
 		} {
-			found, err := Import(lay(t, map[string]string{"a/case.yaml": text}), Options{})
+			found, err := Import(testenv.Tree(t, t.TempDir(), map[string]string{"a/case.yaml": text}), Options{})
 			if err != nil {
 				t.Errorf("%s, %s: %v", value, format, err)
 				continue
@@ -257,7 +220,7 @@ func TestPromptsAreVerbatim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := Import(lay(t, map[string]string{"q.json": string(data)}), Options{Skill: "s"})
+		found, err := Import(testenv.Tree(t, t.TempDir(), map[string]string{"q.json": string(data)}), Options{Skill: "s"})
 		if err != nil {
 			t.Errorf("%q: %v", prompt, err)
 			continue
@@ -303,7 +266,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"scenarios/wobble.md", "fixtures/wobble/other", "scenarios/brakes.md"} {
-		dir := lay(t, map[string]string{name: "mine"})
+		dir := testenv.Tree(t, t.TempDir(), map[string]string{name: "mine"})
 		_, err := found.Write(dir)
 		if _, exists := errors.AsType[*ExistsError](err); !exists {
 			t.Errorf("%s: got %v, want ExistsError", name, err)
@@ -312,7 +275,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
-	dir := lay(t, map[string]string{"scenarios": "a file where a folder belongs"})
+	dir := testenv.Tree(t, t.TempDir(), map[string]string{"scenarios": "a file where a folder belongs"})
 	if _, err := found.Write(dir); err == nil {
 		t.Error("wrote below a file")
 	}
@@ -324,7 +287,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 // A tag that would open a task to proposers does not do so unseen.
 func TestAPracticeTagIsFlagged(t *testing.T) {
 	t.Parallel()
-	found, err := Import(lay(t, map[string]string{"a/case.yaml": goodCase + "tags: ['role:practice', 'hook:loud', 'role:king', other]\n"}), Options{})
+	found, err := Import(testenv.Tree(t, t.TempDir(), map[string]string{"a/case.yaml": goodCase + "tags: ['role:practice', 'hook:loud', 'role:king', other]\n"}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

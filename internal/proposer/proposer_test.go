@@ -23,6 +23,7 @@ import (
 	"loopd/internal/gateway"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -247,46 +248,17 @@ func (r *rig) ask(t *testing.T, limit time.Duration) ([]candidates.Candidate, *A
 // sessions can run it.
 func standIn(t *testing.T) agent.Binary {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, standInName)
-	if err := os.WriteFile(path, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return agent.Binary{Path: path, Version: standin.CLIVersion, SHA256: "standin"}
+	return agent.Binary{Path: testenv.StandIn(t, standInName), Version: standin.CLIVersion, SHA256: "standin"}
 }
 
 func agents(t *testing.T) map[string]agent.Binary {
 	out := map[string]agent.Binary{"stand-in": standIn(t)}
-	path := os.Getenv("LOOPD_CLAUDE")
+	path := testenv.Claude(t)
 	if path == "" {
-		if strings.Contains(os.Getenv("LOOPD_REQUIRE"), "claude") {
-			t.Fatal("LOOPD_REQUIRE names claude, but LOOPD_CLAUDE names no program")
-		}
 		return out
 	}
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cli, err := agent.Pin(t.Context(), path, filepath.Join(dir, "agent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cli, err := agent.Pin(t.Context(), path, filepath.Join(testenv.OpenDir(t), "agent"))
+	testenv.Must(t, err)
 	out["claude"] = cli
 	return out
 }
@@ -365,11 +337,7 @@ func TestAgentThatHangsFailsOrMeetsALimit(t *testing.T) {
 // A session that proposes has a directory with the wording and nothing else, no
 // tool, nothing of the brief among its arguments, and no key but a dummy.
 func TestAgentSeesTheWordingAlone(t *testing.T) {
-	dump, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dump) })
+	dump := testenv.OpenDir(t)
 	if err := os.Chmod(dump, 0o777); err != nil {
 		t.Fatal(err)
 	}

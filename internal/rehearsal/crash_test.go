@@ -16,6 +16,7 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 )
 
 // kills is how often the crash test kills. The moments are drawn anew in every
@@ -51,7 +52,7 @@ func TestKilled(t *testing.T) {
 		if rehearsals > kills() {
 			t.Fatalf("only %d kills in %d rehearsals", killed, rehearsals)
 		}
-		k := &soak{root: openTemp(t), acked: make(map[string]bool)}
+		k := &soak{root: testenv.OpenDir(t), acked: make(map[string]bool)}
 		for killed < kills() && k.killOnce(t) {
 			killed++
 		}

@@ -21,6 +21,7 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/failpoint"
+	"loopd/internal/testenv"
 )
 
 // point is a failpoint and the hit at which it kills.
@@ -221,7 +222,7 @@ func raced() bool {
 // far as it comes to them, and returns the points that are left.
 func killedAt(t *testing.T, all ...point) []point {
 	t.Helper()
-	root := openTemp(t)
+	root := testenv.OpenDir(t)
 	prepareKill(t, root, all[0])
 	for len(all) > 0 {
 		began := time.Now()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -19,7 +20,7 @@ func TestGamingIsNotKept(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			s := Setup{Seed: 5, Agent: StandIn, Profile: loop.Fast, Kinds: []Kind{kind}, Sessions: 120, Scenarios: []string{"W3", "R2", "N1"}}
-			o := options(s, filepath.Join(openTemp(t), "work"))
+			o := options(s, filepath.Join(testenv.OpenDir(t), "work"))
 			told := 0
 			o.Observe = func(s *loop.State, e loop.Event) {
 				p, ok := e.Payload.(loop.Recorded)

@@ -9,6 +9,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/unprompted"
 	"loopd/internal/campaign"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -62,7 +63,7 @@ func TestAGullibleJudgeHalts(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Fault = JudgeGullible
-	dir := filepath.Join(openTemp(t), "work")
+	dir := filepath.Join(testenv.OpenDir(t), "work")
 	for _, resume := range []bool{false, true} {
 		o := options(s, dir)
 		o.Resume = resume

@@ -15,6 +15,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -106,7 +107,7 @@ func TestNoScoreOnMutatedBytes(t *testing.T) {
 func mutated(t *testing.T, m mutation, at moment, after int, pick uint64) {
 	s := small()
 	s.Candidates, s.Sessions = 1, 60
-	o := options(s, filepath.Join(openTemp(t), "work"))
+	o := options(s, filepath.Join(testenv.OpenDir(t), "work"))
 	var (
 		mu      sync.Mutex
 		seen    int

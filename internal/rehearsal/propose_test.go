@@ -8,6 +8,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -19,7 +20,7 @@ func nullWorld(p ProposerKind, sessions int) Setup {
 // Candidates come without a queue, and nothing is promoted.
 func TestNullWorldOfBuiltin(t *testing.T) {
 	t.Parallel()
-	res, err := Run(t.Context(), options(nullWorld(BuiltinProposer, 90), filepath.Join(openTemp(t), "work")))
+	res, err := Run(t.Context(), options(nullWorld(BuiltinProposer, 90), filepath.Join(testenv.OpenDir(t), "work")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestNullWorldOfBuiltin(t *testing.T) {
 // the clean edits pass.
 func TestNullWorldOfAnAgent(t *testing.T) {
 	t.Parallel()
-	res, err := Run(t.Context(), options(nullWorld(AgentProposer, 90), filepath.Join(openTemp(t), "work")))
+	res, err := Run(t.Context(), options(nullWorld(AgentProposer, 90), filepath.Join(testenv.OpenDir(t), "work")))
 	if err != nil {
 		t.Fatal(err)
 	}

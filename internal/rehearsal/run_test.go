@@ -19,6 +19,7 @@ import (
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -26,20 +27,6 @@ import (
 // budget that just does for it.
 func small() Setup {
 	return Setup{Seed: 4, Agent: StandIn, Profile: loop.Fast, Candidates: 7, Sessions: 155, Scenarios: []string{"W1", "R1", "R2", "R3", "N1"}}
-}
-
-// openTemp makes a directory that every user may pass through.
-func openTemp(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "rehearsal-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // command is the rehearsal as a process of its own, with its own directory for
@@ -276,7 +263,7 @@ func TestCompareFindsAWrongClass(t *testing.T) {
 func TestDrift(t *testing.T) {
 	s := small()
 	s.Fault = FrozenDrift
-	dir := filepath.Join(openTemp(t), "work")
+	dir := filepath.Join(testenv.OpenDir(t), "work")
 	r, err := Run(t.Context(), options(s, dir))
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +295,7 @@ func TestDrift(t *testing.T) {
 // continued.
 func TestDrained(t *testing.T) {
 	s := small()
-	dir := filepath.Join(openTemp(t), "work")
+	dir := filepath.Join(testenv.OpenDir(t), "work")
 	o := options(s, dir)
 	r := drainAfter(t, o, 6)
 	if r.Outcome != "" || r.Mismatches != 0 || r.Sessions < 6 || r.Sessions > 6+o.Parallel {
@@ -341,14 +328,8 @@ func drainAfter(t *testing.T, o Options, n int) Result {
 
 // TestRealAgent runs the first sessions through the real agent CLI.
 func TestRealAgent(t *testing.T) {
-	path := os.Getenv("LOOPD_CLAUDE")
-	if path == "" {
-		if strings.Contains(os.Getenv("LOOPD_REQUIRE"), "claude") {
-			t.Fatal("LOOPD_REQUIRE names claude, but LOOPD_CLAUDE names no program")
-		}
-		t.Skip("LOOPD_CLAUDE names no program")
-	}
-	root := openTemp(t)
+	path := testenv.NeedClaude(t)
+	root := testenv.OpenDir(t)
 	binary, err := agent.Pin(t.Context(), path, filepath.Join(root, "agent"))
 	if err != nil {
 		t.Fatal(err)
@@ -485,7 +466,7 @@ func TestRehearsalWithoutHook(t *testing.T) {
 	s := Setup{
 		Seed: 1, Agent: StandIn, Profile: loop.Fast, Suite: "nine-skills", Candidates: 2, Sessions: 160, Scenarios: []string{"L1", "C1", "E1", "N1"},
 	}
-	r, err := Run(t.Context(), options(s, filepath.Join(openTemp(t), "work")))
+	r, err := Run(t.Context(), options(s, filepath.Join(testenv.OpenDir(t), "work")))
 	if err != nil {
 		t.Fatal(err)
 	}

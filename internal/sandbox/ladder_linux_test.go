@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // rungOrSkip probes a rung; where LOOPD_REQUIRE names it, its absence fails.
@@ -25,17 +27,8 @@ func rungOrSkip(t testing.TB, rung Rung, uid int) Walls {
 		return Walls{}
 	}
 	w, err := Probe(t.Context(), ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
-	if err != nil && required(string(rung)) {
-		t.Fatalf("LOOPD_REQUIRE names %s: %v", rung, err)
-	}
-	if err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, string(rung), err)
 	return w
-}
-
-func required(what string) bool {
-	return slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), what)
 }
 
 // world is what lies and runs outside a session: files that only walls protect

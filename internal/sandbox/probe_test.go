@@ -13,25 +13,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 // wallsOrSkip probes bubblewrap; where it is required, its absence fails.
 func wallsOrSkip(t testing.TB, uid int) Walls {
 	t.Helper()
 	w, err := Probe(t.Context(), ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
-	if err == nil {
-		return w
-	}
-	if slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), "bwrap") {
-		t.Fatalf("LOOPD_REQUIRE names bwrap: %v", err)
-	}
-	t.Skip(err)
-	return Walls{}
+	testenv.Need(t, "bwrap", err)
+	return w
 }
 
 func wallBox(t testing.TB, uid int) *Box {
 	t.Helper()
-	o := options(t, newBase(t))
+	o := options(t, testenv.OpenDir(t))
 	o.UID, o.GID = uid, uid
 	return newBox(t, o)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // childEnv makes the test binary act as one of the helpers of TestMain.
@@ -61,20 +62,6 @@ func options(t testing.TB, base string) Options {
 	}
 }
 
-// newBase is a directory every user may pass through, unlike t.TempDir's.
-func newBase(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 func newBox(t testing.TB, o Options) *Box {
 	t.Helper()
 	b, err := New(t.Context(), o)
@@ -100,7 +87,7 @@ func inGit(t *testing.T, b *Box, args ...string) string {
 
 func TestBoxIsTheFixtureAndNothingElse(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, options(t, newBase(t)))
+	b := newBox(t, options(t, testenv.OpenDir(t)))
 	got, err := b.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +116,7 @@ func TestBoxIsTheFixtureAndNothingElse(t *testing.T) {
 
 func TestHistoryIsOneNeutralCommit(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, options(t, newBase(t)))
+	b := newBox(t, options(t, testenv.OpenDir(t)))
 	want := "Alex Miller <alex@example.com> 2025-03-03T09:30:00+00:00 Alex Miller <alex@example.com> " +
 		"2025-03-03T09:30:00+00:00 [Import project]\n"
 	if got := inGit(t, b, "log", "--all", "--format=%an <%ae> %aI %cn <%ce> %cI [%s%b]"); got != want {
@@ -155,7 +142,7 @@ func TestHistoryIsOneNeutralCommit(t *testing.T) {
 
 func TestSameFixtureSameStart(t *testing.T) {
 	t.Parallel()
-	base := newBase(t)
+	base := testenv.OpenDir(t)
 	a, b := newBox(t, options(t, base)), newBox(t, options(t, base))
 	if got, want := inGit(t, a, "rev-parse", "HEAD"), inGit(t, b, "rev-parse", "HEAD"); got != want {
 		t.Errorf("commits %s and %s of one fixture differ", got, want)
@@ -170,7 +157,7 @@ func TestBoxBelongsToTheSessionUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("changing owners needs root")
 	}
-	o := options(t, newBase(t))
+	o := options(t, testenv.OpenDir(t))
 	o.UID, o.GID = 65534, 65534
 	b := newBox(t, o)
 	for _, top := range []string{b.Work, b.Home, b.Config, b.Tmp, b.Plugin, filepath.Dir(b.Plugin)} {
@@ -203,7 +190,7 @@ func TestBoxBelongsToTheSessionUser(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"CLAUDE.md", "AGENTS.md", ".claude", ".git"} {
-		base := newBase(t)
+		base := testenv.OpenDir(t)
 		if err := os.MkdirAll(filepath.Join(base, "a/b"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -215,13 +202,13 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s above the base: got %v, want a *BaseError naming it", name, err)
 		}
 	}
-	o := options(t, newBase(t))
+	o := options(t, testenv.OpenDir(t))
 	o.Fixture = harness.Tree{"other.txt": {Mode: 0o644}}
 	if _, err := New(t.Context(), o); !errors.Is(err, ErrOtherFixture) {
 		t.Errorf("template of another fixture: got %v, want ErrOtherFixture", err)
 	}
 	for _, name := range []string{"", "..", "a/b", "."} {
-		o := options(t, newBase(t))
+		o := options(t, testenv.OpenDir(t))
 		o.PluginName = name
 		if b, err := New(t.Context(), o); err == nil {
 			t.Errorf("plugin name %q: got box %s, want an error", name, b.Root)
@@ -232,7 +219,7 @@ func TestNewRefuses(t *testing.T) {
 func TestNewLeavesNothingBehindOnError(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"../up", "/abs", "a/../../b", "bin/post/below-a-file"} {
-		o := options(t, newBase(t))
+		o := options(t, testenv.OpenDir(t))
 		o.Plugin = harness.Tree{"bin/post": {Mode: 0o644}, bad: {Mode: 0o644, Data: []byte("x")}}
 		if _, err := New(t.Context(), o); err == nil {
 			t.Errorf("plugin file %q: got no error", bad)
@@ -257,7 +244,7 @@ func childLeave(base string) int {
 
 func TestSweepTellsDeadFromLiving(t *testing.T) {
 	t.Parallel()
-	base := newBase(t)
+	base := testenv.OpenDir(t)
 	mine := newBox(t, options(t, base))
 	for _, name := range []string{"abcdefghijklmnopqr", "photos", boxName()[:nameLen+checkLen-1]} {
 		if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
@@ -331,7 +318,7 @@ func childSnapshot(dir string) error {
 
 func TestLockedByTheSession(t *testing.T) {
 	t.Parallel()
-	base := newBase(t)
+	base := testenv.OpenDir(t)
 	cmd := exec.Command(os.Args[0], base)
 	cmd.Env = append(os.Environ(), childEnv+"=readonly")
 	if os.Geteuid() == 0 { // root may write anywhere, so a lesser user must try
@@ -357,7 +344,7 @@ func TestLockedByTheSession(t *testing.T) {
 
 func TestRemoveTwice(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, options(t, newBase(t)))
+	b := newBox(t, options(t, testenv.OpenDir(t)))
 	for range 2 {
 		if err := b.Remove(); err != nil {
 			t.Error(err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 func open(t *testing.T, dir string) *os.Root {
@@ -25,7 +27,7 @@ func wide() limits { return limits{entries: 1000, bytes: 1 << 20, depth: 64} }
 
 func TestSnapshotNeitherFollowsNorBlocks(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, options(t, newBase(t)))
+	b := newBox(t, options(t, testenv.OpenDir(t)))
 	secret := filepath.Join(t.TempDir(), "secret")
 	traps := []error{
 		os.WriteFile(secret, []byte("canary"), 0o600),
@@ -72,7 +74,7 @@ func TestSnapshotNeitherFollowsNorBlocks(t *testing.T) {
 
 func TestSnapshotReadsTheBoxItself(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, options(t, newBase(t)))
+	b := newBox(t, options(t, testenv.OpenDir(t)))
 	// A session that owns the directory above may swap the project for a link.
 	if err := errors.Join(os.Rename(b.Work, b.Work+"x"), os.Symlink("/etc", b.Work)); err != nil {
 		t.Fatal(err)

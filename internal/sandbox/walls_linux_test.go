@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // users are who a session may be: root's sessions run as root or as nobody.
@@ -351,7 +352,7 @@ func TestNextSessionStartsTheSame(t *testing.T) {
 	look := `cd / && find . -xdev ! -path './proc/*' ! -path './dev/*' ! -path './usr/*' -printf '%P %y %m %s\n' 2>/dev/null | sort
 		for d in "$HOME" "$HOME"/../*; do (cd $d && find . -printf '%P %y %m %s %l\n' && find . -type f -exec sha256sum {} +); done`
 	names := regexp.MustCompile(`\b[a-z2-7]{18}\b|\b[a-z2-7]{10}\b|\b\d{6,}\b`)
-	o, first := options(t, newBase(t)), ""
+	o, first := options(t, testenv.OpenDir(t)), ""
 	o.UID, o.GID = uid, uid
 	for i := range 5 {
 		own := newBox(t, o) // its own names differ and nothing else
@@ -384,7 +385,7 @@ func TestNoNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer u.Close()
-	abstract, err := net.Listen("unix", "@"+filepath.Base(newBase(t)))
+	abstract, err := net.Listen("unix", "@"+filepath.Base(testenv.OpenDir(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 )
 
 // realCLI returns an agent that runs the real CLI, or skips: the binary is
@@ -26,14 +27,7 @@ import (
 // able to reach it where it is.
 func realCLI(t *testing.T) agent {
 	t.Helper()
-	named := os.Getenv("LOOPD_CLAUDE")
-	if named == "" {
-		if slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), "claude") {
-			t.Fatal("LOOPD_REQUIRE names claude, LOOPD_CLAUDE does not name a binary")
-		}
-		t.Skip("LOOPD_CLAUDE does not name the agent CLI")
-	}
-	binary, err := filepath.EvalSymlinks(named)
+	binary, err := filepath.EvalSymlinks(testenv.NeedClaude(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +70,7 @@ func TestRealCLI(t *testing.T) {
 	run := realCLI(t)
 	always := []string{"oracle", "oracle-4x", "nop", "overloaded", "rate-limit"}
 	for _, name := range slices.Sorted(maps.Keys(situations())) {
-		if !*update && !slices.Contains(always, name) {
+		if !testenv.Updating() && !slices.Contains(always, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +120,7 @@ func TestRealHookVariants(t *testing.T) {
 	run := realCLI(t)
 	always := []string{"one document", "plain text", "two documents", "wrong event", "json and exit 1"}
 	for name, v := range hookVariants() {
-		if !*update && !slices.Contains(always, name) {
+		if !testenv.Updating() && !slices.Contains(always, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +136,7 @@ func TestRealHookVariants(t *testing.T) {
 func compareRecord(t *testing.T, name string, r *rig, o outcome) {
 	t.Helper()
 	file := filepath.Join("testdata", "real", name+".jsonl")
-	if *update {
+	if testenv.Updating() {
 		if err := os.WriteFile(file, neutral(t, r, o), 0o644); err != nil {
 			t.Fatal(err)
 		}

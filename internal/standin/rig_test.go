@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,8 +20,6 @@ import (
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // asProcess makes the test binary behave as the stand-in.
 const asProcess = "STANDIN_TEST_MAIN"

@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 )
 
 // situations are whole sessions, each with a golden of its line kinds.
@@ -68,19 +66,7 @@ func TestLineKinds(t *testing.T) {
 				t.Errorf("exit: got %d, want %d; stderr %s", o.code, exitCodes()[name], o.stderr)
 			}
 			got := strings.Join(o.kinds(), "\n") + "\n"
-			golden := filepath.Join("testdata", "kinds", name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("line kinds (-want +got):\n%s", diff)
-			}
+			testenv.Golden(t, filepath.Join("testdata", "kinds", name+".golden"), []byte(got))
 		})
 	}
 }

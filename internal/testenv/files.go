@@ -25,7 +25,7 @@ func Updating() bool { return *update }
 func Golden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if *update {
-		Write(t, path, string(got))
+		WriteMode(t, path, string(got), 0o644)
 	}
 	if want := Read(t, path); !bytes.Equal([]byte(want), got) {
 		t.Errorf("%s (-want +got; go test -update rewrites it):\n%s", path, cmp.Diff(want, string(got)))
@@ -44,6 +44,11 @@ func Must(t testing.TB, err error) {
 // "#!" is a program, and "->" makes a symbolic link to what follows.
 func Write(t testing.TB, path, text string) {
 	t.Helper()
+	if to, link := strings.CutPrefix(text, "->"); link {
+		Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		Must(t, os.Symlink(to, path))
+		return
+	}
 	mode := fs.FileMode(0o644)
 	if strings.HasPrefix(text, "#!") {
 		mode = 0o755
@@ -51,14 +56,11 @@ func Write(t testing.TB, path, text string) {
 	WriteMode(t, path, text, mode)
 }
 
-// WriteMode is Write with the file's mode, which no umask changes.
+// WriteMode writes a text as it is, with a mode that no umask changes, and makes
+// the folders above.
 func WriteMode(t testing.TB, path, text string, mode fs.FileMode) {
 	t.Helper()
 	Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	if to, link := strings.CutPrefix(text, "->"); link {
-		Must(t, os.Symlink(to, path))
-		return
-	}
 	Must(t, os.WriteFile(path, []byte(text), mode))
 	Must(t, os.Chmod(path, mode))
 }
@@ -177,10 +179,10 @@ func Same[T any](t testing.TB, what string, want, got T, options ...cmp.Option) 
 }
 
 // OpenDir makes a folder that every user of the machine may enter; t.TempDir is
-// closed to others.
+// closed to others. Its name tells a session nothing of tests.
 func OpenDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "loopd-test-")
+	dir, err := os.MkdirTemp("", "")
 	Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	Must(t, os.Chmod(dir, 0o755))

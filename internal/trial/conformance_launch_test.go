@@ -12,6 +12,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 )
 
 // launchCheck looks at one thing about how sessions are started. It returns an
@@ -255,12 +256,7 @@ func (f fixture) inside(t *testing.T, l launched) error {
 		uid = 65534
 	}
 	w, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
-	switch {
-	case err != nil && strings.Contains(os.Getenv("LOOPD_REQUIRE"), "bwrap"):
-		t.Fatal(err)
-	case err != nil:
-		t.Skip(err)
-	}
+	testenv.Need(t, "bwrap", err)
 	box, err := l.box(t)
 	if err != nil {
 		return err

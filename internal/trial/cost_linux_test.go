@@ -23,6 +23,7 @@ import (
 	"loopd/internal/gateway"
 	"loopd/internal/ledger"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -99,7 +100,7 @@ func newCosts(t *testing.T, cli agent.Binary, w sandbox.Walls) *costs {
 	if c.real = cli.Path != ""; c.real {
 		c.o.Agent = cli
 	}
-	c.o.UID, c.o.GID, c.o.Sandboxes = nobody(), nobody(), openDir(t)
+	c.o.UID, c.o.GID, c.o.Sandboxes = nobody(), nobody(), testenv.OpenDir(t)
 	c.o.Suite.Scenarios = slices.DeleteFunc(slices.Clone(c.o.Suite.Scenarios), func(sc harness.Scenario) bool { return sc.ID != costScenario })
 	if c.executor, err = trial.New(t.Context(), c.o); err != nil {
 		t.Fatal(err)

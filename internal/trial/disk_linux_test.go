@@ -11,12 +11,13 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 )
 
 // smallDisk is a file system of its own with that much room, or a skip.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
-	dir := openDir(t)
+	dir := testenv.OpenDir(t)
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+size+",mode=0755"); err != nil {
 		t.Skipf("mount a small file system: %v", err)
 	}

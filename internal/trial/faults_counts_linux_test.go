@@ -16,6 +16,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 )
 
 // count is how often something is done: the full number with LOOPD_FAULTS=full.
@@ -166,7 +167,7 @@ func TestNothingOutlivesAKilledLoopd(t *testing.T) {
 
 func killOne(t *testing.T) {
 	t.Helper()
-	dir := openDir(t)
+	dir := testenv.OpenDir(t)
 	fifo := filepath.Join(dir, "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -101,7 +102,7 @@ func bed(t *testing.T, who string, m mode, cli agent.Binary) *bench {
 	clocks.Idle, clocks.Startup, clocks.Grace, clocks.Total = 2*time.Minute, 2*time.Minute, 10*time.Second, 4*time.Minute
 	b.o.Suite.Launch.MaxRetries = 2
 	if who == realCLI {
-		b.o.Agent, b.o.UID, b.o.GID, b.o.Sandboxes = cli, nobody(), nobody(), openDir(t)
+		b.o.Agent, b.o.UID, b.o.GID, b.o.Sandboxes = cli, nobody(), nobody(), testenv.OpenDir(t)
 	}
 	if m.set != nil {
 		m.set(t, b, who)

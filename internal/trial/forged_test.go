@@ -7,6 +7,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -81,7 +82,7 @@ func forgeries(real, walled bool) map[string]string {
 func forger(t *testing.T, real, walled bool) *bench {
 	t.Helper()
 	b := newBench(t)
-	b.o.Sandboxes = openDir(t)
+	b.o.Sandboxes = testenv.OpenDir(t)
 	if real {
 		b.o.Agent = realAgent(t)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/testenv"
 )
 
 // tellsOfItself is an agent that prints what it finds when it starts, and
@@ -35,7 +36,7 @@ type toldOfItself struct {
 func TestEachRepIsAProcessOfItsOwnInAFreshCopy(t *testing.T) { // req 11, 13, 53
 	t.Parallel()
 	b := newBench(t)
-	path := filepath.Join(openDir(t), "claude")
+	path := filepath.Join(testenv.OpenDir(t), "claude")
 	if err := os.WriteFile(path, []byte(tellsOfItself), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func (b *bench) wantFresh(got harness.Trial) toldOfItself {
 func TestTheFixtureOutlivesWhatSessionsDoToTheirCopy(t *testing.T) { // req 11, 15
 	t.Parallel()
 	b := newBench(t)
-	path := filepath.Join(openDir(t), "claude")
+	path := filepath.Join(testenv.OpenDir(t), "claude")
 	const vandal = "#!/bin/sh\nfind . -name .git -prune -o -type f -print | sort | xargs sha256sum | sha256sum\nrm -rf ./* .git\n"
 	if err := os.WriteFile(path, []byte(vandal), 0o755); err != nil {
 		t.Fatal(err)

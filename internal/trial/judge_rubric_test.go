@@ -8,6 +8,7 @@ import (
 
 	"loopd/internal/agent"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 )
 
 // looksForRubric is a judge that says YES when it finds the rubric in a file
@@ -28,7 +29,7 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' 
 // TestTheRubricIsNoArgument holds for a judge with walls and without.
 func TestTheRubricIsNoArgument(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(openDir(t), "claude")
+	path := filepath.Join(testenv.OpenDir(t), "claude")
 	if err := os.WriteFile(path, []byte(looksForRubric), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,40 +24,14 @@ import (
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
-
-// required says whether LOOPD_REQUIRE turns a skip for want of it into a
-// failure.
-func required(what string) bool {
-	return slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), what)
-}
-
-// openDir is a temporary directory that the user sessions run as can reach.
-func openDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 // realAgent pins the real CLI, which LOOPD_CLAUDE names, or skips.
 func realAgent(t *testing.T) agent.Binary {
 	t.Helper()
-	path := os.Getenv("LOOPD_CLAUDE")
-	switch {
-	case path == "" && required("claude"):
-		t.Fatal("LOOPD_REQUIRE names claude, but LOOPD_CLAUDE names no program")
-	case path == "":
-		t.Skip("LOOPD_CLAUDE names no program")
-	}
-	cli, err := agent.Pin(t.Context(), path, filepath.Join(openDir(t), "agent"))
+	cli, err := agent.Pin(t.Context(), testenv.NeedClaude(t), filepath.Join(testenv.OpenDir(t), "agent"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,12 +57,7 @@ func rungWalls(t *testing.T, rung sandbox.Rung, uid int) sandbox.Walls {
 		return sandbox.Walls{}
 	}
 	w, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
-	if err != nil && required(string(rung)) {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, string(rung), err)
 	return w
 }
 
@@ -229,7 +197,7 @@ func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w sandbox.Walls) (
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { gate.Close() })
-	o := trial.Options{Gateway: gate, Agent: cli, Walls: w, UID: nobody(), GID: nobody(), Sandboxes: openDir(t)}
+	o := trial.Options{Gateway: gate, Agent: cli, Walls: w, UID: nobody(), GID: nobody(), Sandboxes: testenv.OpenDir(t)}
 	o.Suite.Rubric = "You are a strict judge.\nSay YES or NO."
 	o.Suite.Launch = harness.Launch{MaxRetries: 1, Judge: harness.JudgeProfile{Model: "claude-haiku-5-5"}}
 	o.Suite.Launch.Env = strings.Fields("PATH HOME CLAUDE_CONFIG_DIR TMPDIR LANG ANTHROPIC_BASE_URL ANTHROPIC_API_KEY DISABLE_AUTOUPDATER DISABLE_TELEMETRY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_MAX_RETRIES")

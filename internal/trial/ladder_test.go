@@ -10,6 +10,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -56,7 +57,7 @@ func TestTheLadderProvoked(t *testing.T) {
 	t.Run("real CLI", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
-		b.o.Agent, b.o.UID, b.o.GID, b.o.Sandboxes = realAgent(t), nobody(), nobody(), openDir(t)
+		b.o.Agent, b.o.UID, b.o.GID, b.o.Sandboxes = realAgent(t), nobody(), nobody(), testenv.OpenDir(t)
 		provokeAll(t, b, 5*time.Second)
 	})
 }

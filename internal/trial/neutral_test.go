@@ -26,6 +26,7 @@ import (
 	"loopd/internal/gateway"
 	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 )
 
 // telling lists the words that would say to a session that it is measured. The
@@ -137,7 +138,7 @@ func bareSession(t *testing.T) string {
 	t.Helper()
 	b := newBench(t)
 	api, at := record(t, b)
-	cli, sc, place := realAgent(t), scenarioOf(t, b, "R2"), openDir(t)
+	cli, sc, place := realAgent(t), scenarioOf(t, b, "R2"), testenv.OpenDir(t)
 	sc.Oracle = []harness.Step{{Bash: look(false)}, {Text: "Done."}}
 	if err := b.model.Register("bare", simmodel.Session{Scenario: sc, Cell: harness.Cell{Scenario: "R2", Tier: "haiku"}}); err != nil {
 		t.Fatal(err)

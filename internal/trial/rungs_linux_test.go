@@ -9,6 +9,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/sandbox"
+	"loopd/internal/testenv"
 )
 
 // onRung gives sessions of a bench those walls, and the stand-in within them.
@@ -17,7 +18,7 @@ func (b *bench) onRung(rung sandbox.Rung) *bench {
 	if rung == sandbox.RungNone {
 		return b
 	}
-	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), sandbox.SelfAgent, openDir(b.t), []string{b.dir}
+	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), sandbox.SelfAgent, testenv.OpenDir(b.t), []string{b.dir}
 	return b
 }
 
@@ -117,7 +118,7 @@ func TestSessionsReadWhatTheyMay(t *testing.T) {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).onRung(rung)
-			shown := openDir(t)
+			shown := testenv.OpenDir(t)
 			if err := os.WriteFile(shown+"/greet", []byte("#!/bin/sh\necho greetings\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -21,6 +21,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"loopd/internal/testenv"
 )
 
 // browser is a Chromium with one tab, and what its pages complained of.
@@ -33,18 +35,6 @@ type browser struct {
 	requests []string
 }
 
-// mustHave skips for want of something, and fails where LOOPD_REQUIRE names it.
-func mustHave(t *testing.T, what string, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case slices.Contains(strings.FieldsFunc(os.Getenv("LOOPD_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' }), what):
-		t.Fatalf("LOOPD_REQUIRE names %s: %v", what, err)
-	default:
-		t.Skip(err)
-	}
-}
-
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -53,7 +43,7 @@ func newBrowser(t *testing.T) *browser {
 			path, err = exec.LookPath(name)
 		}
 	}
-	mustHave(t, "chromium", err)
+	testenv.Need(t, "chromium", err)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.WindowSize(1100, 900), chromedp.WSURLReadTimeout(time.Minute))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
@@ -188,7 +178,7 @@ func axe(t *testing.T) string {
 	if errors.Is(err, os.ErrNotExist) {
 		err = fmt.Errorf("%w; make setup", err)
 	}
-	mustHave(t, "chromium", err)
+	testenv.Need(t, "chromium", err)
 	return string(data)
 }
 
