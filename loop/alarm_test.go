@@ -79,7 +79,7 @@ func TestAFalseAlarmChangesNothing(t *testing.T) {
 	}
 }
 
-// full is a preparer that has no room for its first commit and its first twin.
+// full is a preparer that has no room for its first commit and its first A/A arm.
 type full struct {
 	*world
 	refused map[string]bool
@@ -100,11 +100,11 @@ func (f full) Prepare(ctx context.Context, champion string, c candidates.Candida
 	return f.world.Prepare(ctx, champion, c)
 }
 
-func (f full) Twin(ctx context.Context, start string) (Committed, error) {
+func (f full) CommitAA(ctx context.Context, start string) (Committed, error) {
 	if err := f.hold("twin"); err != nil {
 		return Committed{}, err
 	}
-	return f.world.Twin(ctx, start)
+	return f.world.CommitAA(ctx, start)
 }
 
 func TestACommitWithoutRoomPausesAndIsMadeLater(t *testing.T) {

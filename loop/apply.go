@@ -45,7 +45,7 @@ func (s *State) apply(e Event) error {
 		return s.applyDecided(p, e.Time)
 	case Paused:
 		s.Paused = &p
-		if s.stop != nil && gravity(s.stop.Class) == gravityPause {
+		if s.stop != nil && severity(s.stop.Class) == severityPause {
 			s.stop = nil // a halt that is due outlives the end of a window
 		}
 	case Resumed:
@@ -78,7 +78,7 @@ func (s *State) apply(e Event) error {
 		return s.applyAdopted(p)
 	case Ended:
 		s.Ended, s.EndedAt, s.Phase = &p, e.Time, Done
-		s.Contest, s.open = nil, false
+		s.Comparison, s.open = nil, false
 	}
 	return nil
 }
@@ -88,48 +88,48 @@ func (s *State) applyStarted(p Started) error {
 		return fmt.Errorf("apply %s: %s is under way", p.Kind(), s.Started.Campaign)
 	}
 	s.Started, s.Phase, s.Champion = p, Pilot, p.Start
-	s.Bank = newBank(len(p.Objective), len(p.Guards))
+	s.Baseline = newBaseline(len(p.Objective), len(p.Guards))
 	return nil
 }
 
-func newBank(objective, guards int) Bank {
-	return Bank{
+func newBaseline(objective, guards int) Baseline {
+	return Baseline{
 		Pilot: make([]stats.Count, objective), Pool: make([][]bool, objective), Guard: make([][]bool, guards),
 	}
 }
 
 func (s *State) applyCommitted(p Committed) error {
-	if p.Candidate == SubjectTwin {
-		s.Twin, s.TwinRef = p.Commit, p.Ref
+	if p.Candidate == SubjectAA {
+		s.AAArm, s.AAArmRef = p.Commit, p.Ref
 		return nil
 	}
 	prog := s.Find(p.Candidate)
-	if prog == nil || prog.Decided != nil || s.Contest != nil {
+	if prog == nil || prog.Decided != nil || s.Comparison != nil {
 		return fmt.Errorf("apply %s: %s cannot be tried now", p.Kind(), p.Candidate)
 	}
 	prog.Commit, prog.Ref, prog.Parent = p.Commit, p.Ref, p.Parent
 	if _, taken := s.owners[p.Commit]; !taken {
 		s.owners[p.Commit] = p.Candidate
 	}
-	s.Contest = s.newContest(p.Candidate, p.Commit, s.Champion, targetWeights(s.Started.Objective, prog.Candidate.Targets), s.Bank)
+	s.Comparison = s.newComparison(p.Candidate, p.Commit, s.Champion, targetWeights(s.Started.Objective, prog.Candidate.Targets), s.Baseline)
 	if prog.Candidate.Simplify {
-		s.Contest.D0 = -s.Started.Settings.Simplify
+		s.Comparison.D0 = -s.Started.Settings.Simplify
 	}
-	prog.Contest = s.Contest
+	prog.Comparison = s.Comparison
 	return nil
 }
 
 // applyUnparked goes on with a comparison where it was left.
 func (s *State) applyUnparked(p Unparked) error {
 	prog := s.Find(p.Candidate)
-	if prog == nil || !s.resumable(prog) || s.Contest != nil {
+	if prog == nil || !s.resumable(prog) || s.Comparison != nil {
 		return fmt.Errorf("apply %s: %s cannot be gone on with", p.Kind(), p.Candidate)
 	}
 	prog.Decided = nil
-	s.Contest = prog.Contest
-	s.Contest.Began, s.Contest.Share = s.Contest.Sessions, s.searchLeft()/s.candidatesLeft()
-	s.Contest.GuardBase = slices.Clone(s.Bank.Guard)
-	s.Contest.Stale = s.Contest.Stale || s.Bank.Watch.Alarm
+	s.Comparison = prog.Comparison
+	s.Comparison.Began, s.Comparison.Share = s.Comparison.Sessions, s.searchLeft()/s.candidatesLeft()
+	s.Comparison.GuardBase = slices.Clone(s.Baseline.Guard)
+	s.Comparison.Stale = s.Comparison.Stale || s.Baseline.Watch.Alarm
 	return nil
 }
 
@@ -139,10 +139,10 @@ func (s *State) applyExtended(p Extended) error {
 	if !s.GateOpen() || p.Sessions <= 0 {
 		return fmt.Errorf("apply %s: no gate is waiting for more sessions", p.Kind())
 	}
-	if s.GateContest == nil { // not one round was within the budget
-		s.GateContest = s.gateContest()
+	if s.GateComparison == nil { // not one round was within the budget
+		s.GateComparison = s.gateComparison()
 	}
-	s.Ended, s.Phase, s.Contest = nil, Gate, s.GateContest
+	s.Ended, s.Phase, s.Comparison = nil, Gate, s.GateComparison
 	s.extra += p.Sessions
 	return nil
 }
@@ -151,13 +151,13 @@ func (s *State) applyPlanned(p Planned) error {
 	if s.open || p.Round.N != len(s.Rounds)+1 {
 		return fmt.Errorf("apply %s: round %d cannot follow", p.Kind(), p.Round.N)
 	}
-	if why := s.misfit(p.Round); why != "" {
+	if why := s.invalidRound(p.Round); why != "" {
 		return fmt.Errorf("apply %s: round %d: %s", p.Kind(), p.Round.N, why)
 	}
-	if p.Round.Subject == SubjectGate && s.Contest == nil {
+	if p.Round.Subject == SubjectGate && s.Comparison == nil {
 		s.Phase = Gate
-		s.Contest = s.gateContest()
-		s.GateContest = s.Contest
+		s.Comparison = s.gateComparison()
+		s.GateComparison = s.Comparison
 	}
 	if p.Round.Subject == SubjectTransfer {
 		s.Phase = Transfer
@@ -178,16 +178,16 @@ func (s *State) countGuardAsks(r Round) {
 		return
 	}
 	for _, sl := range r.Slots {
-		if sl.Wording != s.Contest.Wording {
+		if sl.Wording != s.Comparison.Wording {
 			continue
 		}
 		switch i := slices.Index(s.Started.Objective, sl.Cell); {
 		case i >= 0:
-			s.Contest.Extra[i]++
+			s.Comparison.Extra[i]++
 		case slices.Contains(s.Started.Controls, sl.Cell):
-			s.Contest.Controlled = true
+			s.Comparison.Controlled = true
 		default:
-			s.Contest.Detours[sl.Cell.Tier]++
+			s.Comparison.Detours[sl.Cell.Tier]++
 		}
 	}
 }
@@ -236,8 +236,8 @@ func (s *State) applyRecorded(p Recorded) error {
 	sl.pass = t.Passed()
 	sl.noDetour = sl.valid && t.Result.Check(harness.AxisA).Outcome == harness.Pass
 	sl.resolved = sl.valid || sl.attempts > s.Started.Settings.Retries
-	if s.Contest != nil && r.Purpose.compares() {
-		s.Contest.Sessions++
+	if s.Comparison != nil && r.Purpose.compares() {
+		s.Comparison.Sessions++
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func (s *State) applyClosed(p Closed) error {
 	case ForTopUp:
 		s.closeTopUp(*r)
 	default:
-		s.Contest.close(s, *r, p)
+		s.Comparison.close(s, *r, p)
 	}
 	return nil
 }
@@ -286,19 +286,19 @@ func (s *State) closePilot(r Round) {
 	for i, cell := range s.Started.Objective {
 		seen := s.outcomes(r, s.Champion, cell)
 		n := min(s.Started.Settings.PilotReps, len(seen))
-		s.Bank.Pilot[i] = stats.Tally(seen[:n])
-		s.Bank.Pool[i] = slices.Clone(seen[n:])
+		s.Baseline.Pilot[i] = stats.Tally(seen[:n])
+		s.Baseline.Pool[i] = slices.Clone(seen[n:])
 	}
 	for i, cell := range s.Started.Guards {
-		s.Bank.Guard[i] = s.detours(r, s.Champion, cell)
+		s.Baseline.Guard[i] = s.detours(r, s.Champion, cell)
 	}
-	s.startPilot = slices.Clone(s.Bank.Pilot)
+	s.startPilot = slices.Clone(s.Baseline.Pilot)
 	s.Phase = Search
 }
 
 func (s *State) closeTopUp(r Round) {
 	for i, cell := range s.Started.Objective {
-		s.Bank.Pool[i] = append(s.Bank.Pool[i], s.outcomes(r, s.Champion, cell)...)
+		s.Baseline.Pool[i] = append(s.Baseline.Pool[i], s.outcomes(r, s.Champion, cell)...)
 	}
 	s.topUpDue = false
 }
@@ -309,31 +309,31 @@ func (s *State) applyDecided(p Decided, at time.Time) error {
 		return fmt.Errorf("apply %s: %s has no verdict to come", p.Kind(), p.Candidate)
 	}
 	prog.Decided, prog.DecidedAt = &p, at
-	c := s.Contest
+	c := s.Comparison
 	if c == nil || c.Subject != p.Candidate {
 		return nil
 	}
-	s.Contest, s.open = nil, false
+	s.Comparison, s.open = nil, false
 	if p.Verdict == Keep || p.Verdict == Shortlisted {
 		s.moveChampion(c)
 		return nil
 	}
 	// What was run fresh for this candidate is the champion's all the same.
 	for i := range c.Fresh {
-		s.Bank.Pool[i] = append(s.Bank.Pool[i], c.Fresh[i][c.Banked[i]:]...)
-		c.Banked[i] = len(c.Fresh[i])
+		s.Baseline.Pool[i] = append(s.Baseline.Pool[i], c.Fresh[i][c.Credited[i]:]...)
+		c.Credited[i] = len(c.Fresh[i])
 	}
-	s.Bank.Guard = c.GuardBase
+	s.Baseline.Guard = c.GuardBase
 	return nil
 }
 
 // moveChampion makes the candidate the champion. Its own outcomes, shuffled,
 // become pilot and pool; the selection they carry is upward and so works
 // against the next keep, never for it.
-func (s *State) moveChampion(c *Contest) {
+func (s *State) moveChampion(c *Comparison) {
 	s.Champion = c.Wording
 	s.Kept = append(s.Kept, c.Subject)
-	s.Bank = newBank(len(s.Started.Objective), len(s.Started.Guards))
+	s.Baseline = newBaseline(len(s.Started.Objective), len(s.Started.Guards))
 	rng := newRand(s.Started.Settings.Seed, "keep", c.Subject)
 	for i, own := range c.Own {
 		own = slices.Clone(own)
@@ -342,10 +342,10 @@ func (s *State) moveChampion(c *Contest) {
 		if s.Started.Settings.Profile == Scout {
 			n = len(own) // no pool: what was seen is the record to beat
 		}
-		s.Bank.Pilot[i], s.Bank.Pool[i] = stats.Tally(own[:n]), own[n:]
+		s.Baseline.Pilot[i], s.Baseline.Pool[i] = stats.Tally(own[:n]), own[n:]
 	}
 	for i, own := range c.GuardOwn {
-		s.Bank.Guard[i] = slices.Clone(own)
+		s.Baseline.Guard[i] = slices.Clone(own)
 	}
 	s.topUpDue = s.Started.Settings.TopUpReps > 0
 }
@@ -377,7 +377,7 @@ func (s *State) collect(r Round, wording string, cell harness.Cell, value func(*
 	return out
 }
 
-// impossible says whether a trial did what cannot be done: the checker or the
+// impossible reports whether a trial did what cannot be done: the checker or the
 // fixture gives the answer away, and nothing measured with them counts.
 func (s *State) impossible(t harness.Trial) bool {
 	return t.Class == harness.Valid && slices.Contains(s.Started.Impossible, t.Spec.Slot.Cell) &&

@@ -29,7 +29,7 @@ func TestHaltOutlivesPause(t *testing.T) {
 	}
 }
 
-// toFirstRound takes the twin and plans the pilot.
+// toFirstRound takes the A/A arm and plans the pilot.
 func toFirstRound(t *testing.T, s *State, l *Loop) {
 	t.Helper()
 	for s.round() == nil {
@@ -201,17 +201,17 @@ func TestUnparkedIsStaleAfterAlarm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(9)
 	s := w.begin(t, 2000, candidate(w, "c001", lifted(.13)))
-	c := func() *Contest {
+	c := func() *Comparison {
 		l := w.loop(s)
-		for s.Contest == nil {
+		for s.Comparison == nil {
 			if err := l.take(t.Context(), Next(s)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return s.Contest
+		return s.Comparison
 	}()
 	_ = s.Apply(Event{Payload: Decided{Candidate: "c001", Verdict: Inconclusive, Reason: ByLimit}})
-	s.Bank.Watch.Alarm = true
+	s.Baseline.Watch.Alarm = true
 	if err := s.Apply(Event{Payload: Unparked{"c001"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -127,8 +127,8 @@ func (a *Auditor) committed(p Committed) string {
 	if p.Parent != a.State.Champion {
 		return "not laid on the champion"
 	}
-	if p.Candidate == SubjectTwin {
-		if !Next(a.State).Twin {
+	if p.Candidate == SubjectAA {
+		if !Next(a.State).CommitAA {
 			return "no A/A pilot is due"
 		}
 		return ""

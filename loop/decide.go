@@ -18,10 +18,10 @@ type Decision struct {
 	Guards  []harness.Slot // reps the guards ask for before a keep
 }
 
-// Decide looks at a contest after a completed round, in the fixed order:
+// Decide looks at a comparison after a completed round, in the fixed order:
 // delivery, evidence, guards, futility, limits. It never looks before the
 // first round, and keeps nothing that rests on lopsided rounds.
-func Decide(s *State, c *Contest) Decision {
+func Decide(s *State, c *Comparison) Decision {
 	d := decide(s, c)
 	if d.Verdict == Keep || d.Verdict == Shortlisted {
 		if why := lopsided(s, c); why != "" {
@@ -31,7 +31,7 @@ func Decide(s *State, c *Contest) Decision {
 	return d
 }
 
-func decide(s *State, c *Contest) Decision {
+func decide(s *State, c *Comparison) Decision {
 	if undelivered(s, c) {
 		return Decision{Verdict: Broken, Reason: ByDelivery}
 	}
@@ -63,7 +63,7 @@ func decide(s *State, c *Contest) Decision {
 }
 
 // rulesOf says when the comparison's present stage ends.
-func rulesOf(c *Contest) stats.Rules {
+func rulesOf(c *Comparison) stats.Rules {
 	if c.Concurrent {
 		return stats.ConcurrentRules()
 	}
@@ -78,7 +78,7 @@ func rulesOf(c *Contest) stats.Rules {
 }
 
 // reps counts the candidate's reps in weighted cells.
-func (c *Contest) reps() int {
+func (c *Comparison) reps() int {
 	n := 0
 	for i, own := range c.Own {
 		if c.Weights[i] > 0 {
@@ -98,7 +98,7 @@ func (s *State) keepAt() float64 {
 	}
 	tried := 1
 	for _, p := range s.Progress {
-		if p.Contest != nil {
+		if p.Comparison != nil {
 			tried++
 		}
 	}
@@ -106,12 +106,12 @@ func (s *State) keepAt() float64 {
 	return 1 / level // a level of 0 is never reached
 }
 
-// keepable says whether the next candidate could be kept at all.
+// keepable reports whether the next candidate could be kept at all.
 func (s *State) keepable() bool { return !math.IsInf(s.keepAt(), 1) }
 
 // screened shortlists a candidate whose one rep a cell passes more often than
 // the champion's record, if the guards let it.
-func screened(s *State, c *Contest) Decision {
+func screened(s *State, c *Comparison) Decision {
 	if c.Rounds == 0 {
 		return Decision{}
 	}
@@ -140,15 +140,15 @@ const (
 	invalidAtMost = 20 // attempts before the champion's own deliveries are judged
 )
 
-// undelivered says whether the candidate's plugin or hook keeps failing to
+// undelivered reports whether the candidate's plugin or hook keeps failing to
 // arrive. It is asked within a round too: there is nothing to wait for.
-func undelivered(s *State, c *Contest) bool {
+func undelivered(s *State, c *Comparison) bool {
 	return c.Subject != SubjectGate && s.triesOf(c.Wording).undeliveredEarly >= brokenEarly
 }
 
-// overspent says whether the sessions of the candidate's own wording have cost
+// overspent reports whether the sessions of the candidate's own wording have cost
 // what one candidate may.
-func overspent(s *State, c *Contest) bool {
+func overspent(s *State, c *Comparison) bool {
 	limit := s.Started.Settings.SpendCandidate
 	return limit > 0 && c.Subject != SubjectGate && s.SpentOn(c.Wording) >= limit
 }
@@ -181,10 +181,10 @@ func (s *State) Spent() float64 {
 	return usd
 }
 
-// unequalInvalid says whether the candidate's trials are invalid more often
+// unequalInvalid reports whether the candidate's trials are invalid more often
 // than the champion's. Only completed rounds are compared, so that the order in
 // which sessions end does not matter.
-func unequalInvalid(s *State, c *Contest) bool {
+func unequalInvalid(s *State, c *Comparison) bool {
 	if c.Subject == SubjectGate {
 		return false
 	}
@@ -196,7 +196,7 @@ func unequalInvalid(s *State, c *Contest) bool {
 // sessions of one arm came to nothing more often than the other's, as in an
 // outage that hit one of them. It looks at these rounds alone, for an outage of
 // another hour says nothing about them.
-func lopsided(s *State, c *Contest) string {
+func lopsided(s *State, c *Comparison) string {
 	var own, base stats.Count
 	for _, t := range s.Trials {
 		if t.Subject != c.Subject || !t.Purpose.compares() || FromOutside(t.Class) {
@@ -217,10 +217,10 @@ func lopsided(s *State, c *Contest) string {
 	return fmt.Sprintf("in its own rounds %d of %d sessions were invalid, of the other wording's %d of %d", own.Pass, own.N, base.Pass, base.N)
 }
 
-// tooOften says whether more than one attempt in twenty was not delivered.
+// tooOften reports whether more than one attempt in twenty was not delivered.
 func (t *tries) tooOften() bool { return t.all >= invalidAtMost && t.undelivered*20 > t.all }
 
-// instrumentBroken says whether the champion itself fails to be delivered too
+// instrumentBroken reports whether the champion itself fails to be delivered too
 // often for anything to be measured with it.
 func instrumentBroken(s *State) string {
 	t := s.triesOf(s.Champion)
@@ -235,7 +235,7 @@ func instrumentBroken(s *State) string {
 
 // guard runs only on a candidate that has the evidence for a keep. It asks for
 // reps until every cell and every tier is clear, or one of them vetoes.
-func guard(s *State, c *Contest) Decision {
+func guard(s *State, c *Comparison) Decision {
 	taken := make(map[string]int)
 	var asks []harness.Slot
 	for i, cell := range s.Started.Objective {
@@ -264,7 +264,7 @@ func guard(s *State, c *Contest) Decision {
 // controlSlots are the reps of the controls before a keep. They veto nothing: a
 // report shows them beside the cells they are read with, and a pass of the
 // impossible one halts.
-func controlSlots(s *State, c *Contest, taken map[string]int) []harness.Slot {
+func controlSlots(s *State, c *Comparison, taken map[string]int) []harness.Slot {
 	var out []harness.Slot
 	for _, cell := range s.Started.Controls {
 		out = append(out, s.nextSlots(c.Wording, cell, s.Started.Settings.ControlReps, taken)...)
@@ -276,7 +276,7 @@ func controlSlots(s *State, c *Contest, taken map[string]int) []harness.Slot {
 // before the collapse guard may clear it.
 const cellsUnbetMin = 2
 
-func guardCell(s *State, c *Contest, i int, cell harness.Cell, taken map[string]int) Decision {
+func guardCell(s *State, c *Comparison, i int, cell harness.Cell, taken map[string]int) Decision {
 	counts := c.cells()[i]
 	if c.Weights[i] == 0 && counts.Cand.N < cellsUnbetMin && c.Extra[i] < cellsUnbetMin {
 		return Decision{Guards: s.nextSlots(c.Wording, cell, cellsUnbetMin-c.Extra[i], taken)}
@@ -293,7 +293,7 @@ func guardCell(s *State, c *Contest, i int, cell harness.Cell, taken map[string]
 }
 
 // guardTier looks at all guard scenarios of a tier as one pooled cell.
-func guardTier(s *State, c *Contest, tier string, taken map[string]int) Decision {
+func guardTier(s *State, c *Comparison, tier string, taken map[string]int) Decision {
 	var own, base stats.Count
 	var cells []harness.Cell
 	for i, cell := range s.Started.Guards {
@@ -341,7 +341,7 @@ func (s *State) tiers() []string {
 }
 
 // eValue is the evidence as a number to report, nil when nothing was bet.
-func (c *Contest) eValue() *float64 {
+func (c *Comparison) eValue() *float64 {
 	if len(c.Path) == 0 {
 		return nil
 	}
@@ -350,7 +350,7 @@ func (c *Contest) eValue() *float64 {
 }
 
 // concurrentE is the evidence of the stage with both arms fresh, nil without.
-func (c *Contest) concurrentE() *float64 {
+func (c *Comparison) concurrentE() *float64 {
 	if !c.Concurrent {
 		return nil
 	}

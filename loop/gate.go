@@ -13,13 +13,13 @@ func toGate(s *State) Step {
 	if len(s.Kept) == 0 {
 		return verdictStep(Ended{Outcome: NoChange, Why: "no candidate was kept"})
 	}
-	return s.planGate(s.gateContest())
+	return s.planGate(s.gateComparison())
 }
 
 // nextAtGate goes on until the evidence is reached, then looks at the cells it
 // does not rest on, then runs the reserve scenarios.
 func nextAtGate(s *State) Step {
-	c := s.Contest
+	c := s.Comparison
 	if !stats.Reached(c.LogE, s.Started.Settings.PromoteAt) {
 		return s.planGate(c)
 	}
@@ -41,18 +41,18 @@ func nextAtGate(s *State) Step {
 	return promote(c)
 }
 
-func promote(c *Contest) Step {
+func promote(c *Comparison) Step {
 	return verdictStep(Ended{Outcome: Promoted, Why: "the gate's evidence was reached", EValue: c.eValue()})
 }
 
 // unconfirmed leaves the gate open: with more sessions its evidence goes on.
-func unconfirmed(c *Contest, why string) Step {
+func unconfirmed(c *Comparison, why string) Step {
 	return verdictStep(Ended{Outcome: Unconfirmed, Why: why, EValue: c.eValue(), Open: true})
 }
 
 // planGate plans a gate round while the whole budget covers it; what the
 // search left over is the gate's too.
-func (s *State) planGate(c *Contest) Step {
+func (s *State) planGate(c *Comparison) Step {
 	r := planBet(s, c)
 	if len(r.Bets.Warnings) > 0 {
 		return verdictStep(Ended{Outcome: Unconfirmed, Why: r.Bets.Warnings[0], EValue: c.eValue()})
@@ -77,7 +77,7 @@ func (s *State) withinBudget(r Round, otherwise func() Step) Step {
 const gateUnbetMin = 3
 
 // gateGuard looks for a collapse in the cells the gate does not bet on.
-func gateGuard(s *State, c *Contest) Decision {
+func gateGuard(s *State, c *Comparison) Decision {
 	taken := make(map[string]int)
 	var asks []harness.Slot
 	for i, cell := range s.Started.Objective {
@@ -99,7 +99,7 @@ func gateGuard(s *State, c *Contest) Decision {
 	return Decision{Guards: asks}
 }
 
-// GateOpen says whether the campaign ended at a gate whose evidence may still
+// GateOpen reports whether the campaign ended at a gate whose evidence may still
 // grow. One that was scored again by other rules does not go on under its own,
 // and one that a person vetoed not at all.
 func (s *State) GateOpen() bool {

@@ -53,7 +53,7 @@ func numbers(list []int) string {
 // session yet; it is tested again.
 func (h Halted) Lifts() bool { return h.ByHand || h.Class.Lifts() || h.Class == harness.JudgeError }
 
-// wantsJudge says whether the judge must still show that it can be trusted.
+// wantsJudge reports whether the judge must still show that it can be trusted.
 func (s *State) wantsJudge() bool {
 	return s.Phase == Pilot && s.Started.Gold > 0 && s.JudgeTest == nil && len(s.Rounds) == 0
 }

@@ -138,7 +138,7 @@ func TestAPauseTestsNoJudgeAgain(t *testing.T) {
 	if err := l.record(t.Context(), JudgeTested{goldTest()}, Paused{Reason: "window"}, Resumed{}); err != nil {
 		t.Fatal(err)
 	}
-	if Next(s).TestJudge || !Next(s).Twin {
+	if Next(s).TestJudge || !Next(s).CommitAA {
 		t.Errorf("got %+v, want the A/A pilot", Next(s))
 	}
 }
@@ -167,7 +167,7 @@ func TestAuditFindsAForgedTestOfTheJudge(t *testing.T) {
 		return w.events
 	}
 	halt := Halted{Reason: JudgeFault(bad), Class: harness.JudgeError}
-	twin, err := newWorld(7).Twin(t.Context(), "w-start")
+	twin, err := newWorld(7).CommitAA(t.Context(), "w-start")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +232,8 @@ func TestAWordEndsTheTestOfAJudge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(7)
 	s, l := w.beginJudged(t)
-	asks, told, drain := make(chan Ask), make(chan error, 1), make(chan struct{})
-	l.Asks = asks
+	asks, told, drain := make(chan Request), make(chan error, 1), make(chan struct{})
+	l.Requests = asks
 	hangs := func(stop func()) func(context.Context) (harness.JudgeTest, error) {
 		return func(ctx context.Context) (harness.JudgeTest, error) {
 			stop()
@@ -241,7 +241,7 @@ func TestAWordEndsTheTestOfAJudge(t *testing.T) {
 			return harness.JudgeTest{}, ctx.Err()
 		}
 	}
-	l.TestJudge = hangs(func() { asks <- Ask{Paused{Reason: "guests", ByHand: true}, told} })
+	l.TestJudge = hangs(func() { asks <- Request{Paused{Reason: "guests", ByHand: true}, told} })
 	if err := errors.Join(l.Run(t.Context()), <-told); err != nil || s.Paused == nil || s.JudgeTest != nil {
 		t.Fatalf("got %v, paused %+v, test %+v", err, s.Paused, s.JudgeTest)
 	}

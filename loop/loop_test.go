@@ -150,7 +150,7 @@ func TestInvalidTrialsChangeNoCount(t *testing.T) {
 		return s
 	}
 	clean, faulty := run(false), run(true)
-	a, b := clean.Find("c001").Contest.Path, faulty.Find("c001").Contest.Path
+	a, b := clean.Find("c001").Comparison.Path, faulty.Find("c001").Comparison.Path
 	rounds := min(len(a), len(b))
 	for i := range rounds {
 		if a[i].LogE != b[i].LogE {
@@ -281,7 +281,7 @@ func TestTargetsAreWeighted(t *testing.T) {
 	if p.Decided.Verdict != Keep {
 		t.Fatalf("got %s (%s), want keep", p.Decided.Verdict, p.Decided.Reason)
 	}
-	_, own := p.Contest.Counts()
+	_, own := p.Comparison.Counts()
 	for i, cell := range s.Started.Objective {
 		if own[i].N < cellsUnbetMin {
 			t.Errorf("%s: %d reps before the keep, want at least %d for the collapse guard", cell, own[i].N, cellsUnbetMin)

@@ -17,8 +17,8 @@ type Step struct {
 	Run []harness.Spec
 	// Prepare is a candidate to lint and commit on top of the champion.
 	Prepare *candidates.Candidate
-	// Twin asks for the start's bytes on a candidate branch.
-	Twin bool
+	// CommitAA asks for the start's bytes on a candidate branch.
+	CommitAA bool
 	// TestJudge asks for the judge's answers to the gold set.
 	TestJudge bool
 	// Propose: nothing waits, so that a proposer may be asked before the step is
@@ -58,8 +58,8 @@ func follow(s *State) Step {
 		if s.wantsJudge() {
 			return Step{TestJudge: true}
 		}
-		if s.wantsTwin() {
-			return Step{Twin: true}
+		if s.wantsAA() {
+			return Step{CommitAA: true}
 		}
 		return appendStep(Planned{planPilot(s)})
 	case Search:
@@ -67,15 +67,15 @@ func follow(s *State) Step {
 	case Gate:
 		return nextAtGate(s)
 	case Transfer:
-		return promote(s.Contest)
+		return promote(s.Comparison)
 	}
 	return Step{Idle: true}
 }
 
-// wantsTwin says whether the A/A pilot still lacks its second label. One rep a
+// wantsAA reports whether the A/A pilot still lacks its second label. One rep a
 // cell cannot be split between two.
-func (s *State) wantsTwin() bool {
-	return s.Twin == "" && s.Started.Settings.PilotReps+s.Started.Settings.PoolReps > 1
+func (s *State) wantsAA() bool {
+	return s.AAArm == "" && s.Started.Settings.PilotReps+s.Started.Settings.PoolReps > 1
 }
 
 func appendStep(p ...Payload) Step { return Step{Append: p} }
@@ -98,10 +98,10 @@ func stopStep(t *harness.Trial) Step {
 }
 
 func nextInRound(s *State, r Round) Step {
-	if c := s.Contest; c != nil && undelivered(s, c) {
+	if c := s.Comparison; c != nil && undelivered(s, c) {
 		return verdictStep(decided(c, Decision{Verdict: Broken, Reason: ByDelivery}))
 	}
-	if c := s.Contest; c != nil && overspent(s, c) {
+	if c := s.Comparison; c != nil && overspent(s, c) {
 		return verdictStep(decided(c, tooDear(s)))
 	}
 	open := s.unresolved(r)
@@ -124,14 +124,14 @@ func nextInSearch(s *State) Step {
 	if s.AA != nil && s.AA.P < aaLevel {
 		return appendStep(Halted{Reason: fmt.Sprintf("the same wording behaves differently under two labels (A/A p = %.2g): what measures is broken", s.AA.P)})
 	}
-	c := s.Contest
+	c := s.Comparison
 	switch {
 	case s.finished && c != nil:
 		return verdictStep(decided(c, Decision{Verdict: Inconclusive, Reason: ByFinish}))
 	case s.finished:
 		return toGate(s)
 	case c != nil:
-		return nextInContest(s, c)
+		return nextInComparison(s, c)
 	case s.topUpDue:
 		return s.affordable(planTopUp(s), func() Step { return toGate(s) })
 	case s.searchLeft() < len(s.Started.Objective):
@@ -153,20 +153,20 @@ func nextInSearch(s *State) Step {
 func (s *State) parked() string {
 	best := ""
 	for _, p := range s.Progress {
-		if s.resumable(p) && (best == "" || p.Contest.LogE > s.Find(best).Contest.LogE) {
+		if s.resumable(p) && (best == "" || p.Comparison.LogE > s.Find(best).Comparison.LogE) {
 			best = p.Candidate.ID
 		}
 	}
 	return best
 }
 
-// resumable says whether a candidate's evidence may be gone on with: it was left
+// resumable reports whether a candidate's evidence may be gone on with: it was left
 // only for its share of the budget, and the champion it is against still stands.
 func (s *State) resumable(p *Progress) bool {
-	return p.Decided != nil && p.Decided.Reason == ByLimit && p.Contest != nil && p.Contest.Against == s.Champion
+	return p.Decided != nil && p.Decided.Reason == ByLimit && p.Comparison != nil && p.Comparison.Against == s.Champion
 }
 
-func nextInContest(s *State, c *Contest) Step {
+func nextInComparison(s *State, c *Comparison) Step {
 	d := Decide(s, c)
 	outOfBudget := func() Step {
 		return verdictStep(decided(c, Decision{Verdict: Inconclusive, Reason: ByBudget}))
@@ -187,7 +187,7 @@ func nextInContest(s *State, c *Contest) Step {
 	return s.affordable(r, outOfBudget)
 }
 
-func decided(c *Contest, d Decision) Decided {
+func decided(c *Comparison, d Decision) Decided {
 	return Decided{
 		Candidate: c.Subject, Verdict: d.Verdict, Reason: d.Reason, Note: d.Note, EValue: c.eValue(), Sessions: c.Sessions,
 		ConcurrentE: c.concurrentE(),
@@ -202,11 +202,11 @@ func (s *State) affordable(r Round, otherwise func() Step) Step {
 	return appendStep(Planned{r})
 }
 
-// nothingMeasured says whether the pilot left not one valid trial.
+// nothingMeasured reports whether the pilot left not one valid trial.
 func (s *State) nothingMeasured() bool {
 	n := 0
 	for i, p := range s.startPilot {
-		n += p.N + len(s.Bank.Pool[i])
+		n += p.N + len(s.Baseline.Pool[i])
 	}
 	return n == 0 && len(s.Kept) == 0
 }

@@ -32,14 +32,14 @@ func planPilot(s *State) Round {
 
 // label alternates between the two labels of the start's bytes.
 func (s *State) label(rep int) string {
-	if rep%2 == 1 && s.Twin != "" {
-		return s.Twin
+	if rep%2 == 1 && s.AAArm != "" {
+		return s.AAArm
 	}
 	return s.Started.Start
 }
 
 // planScreen is one rep of every weighted cell.
-func planScreen(s *State, c *Contest) Round {
+func planScreen(s *State, c *Comparison) Round {
 	taken := make(map[string]int)
 	var slots []harness.Slot
 	for i, cell := range s.Started.Objective {
@@ -75,7 +75,7 @@ func planTopUp(s *State) Round {
 
 // planBet places the bets of the next round, draws the coins and fixes the
 // sessions, all from what earlier rounds showed.
-func planBet(s *State, c *Contest) Round {
+func planBet(s *State, c *Comparison) Round {
 	cells := c.cells()
 	bets := stats.PlaceBets(cells, c.bets(s))
 	n := len(s.Rounds) + 1
@@ -102,7 +102,7 @@ func planBet(s *State, c *Contest) Round {
 	return s.shuffled(Round{Subject: c.Subject, Purpose: ForBet, Slots: slots, Bets: &bets, Reveals: reveals})
 }
 
-func planGuard(s *State, c *Contest, slots []harness.Slot) Round {
+func planGuard(s *State, c *Comparison, slots []harness.Slot) Round {
 	return s.shuffled(Round{Subject: c.Subject, Purpose: ForGuard, Slots: slots})
 }
 
@@ -118,11 +118,11 @@ func (s *State) shuffled(r Round) Round {
 // closing computes what a completed round adds.
 func closing(s *State, r Round) Closed {
 	out := Closed{Round: r.N}
-	if r.Purpose == ForPilot && s.Twin != "" {
+	if r.Purpose == ForPilot && s.AAArm != "" {
 		aa := stats.PermutationAA(s.labels(r), aaLevel)
 		out.AA = &aa
 	}
-	c := s.Contest
+	c := s.Comparison
 	if c == nil {
 		return out
 	}
@@ -158,7 +158,7 @@ func (s *State) labels(r Round) []stats.Pair {
 			continue
 		}
 		one := stats.Tally([]bool{rec.pass})
-		if sl.Wording == s.Twin {
+		if sl.Wording == s.AAArm {
 			out[i].B = out[i].B.Add(one)
 		} else {
 			out[i].A = out[i].A.Add(one)

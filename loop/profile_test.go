@@ -26,7 +26,7 @@ func TestPilotHaltsWhenTheSameBytesDiffer(t *testing.T) {
 	s := w.begin(t, 400, candidate(w, "c001", lifted(.5)))
 	l := w.loop(s)
 	l.Observe = func(_ *State, e Event) {
-		if p, ok := e.Payload.(Committed); ok && p.Candidate == SubjectTwin {
+		if p, ok := e.Payload.(Committed); ok && p.Candidate == SubjectAA {
 			w.rates["w-start"] = func(harness.Cell) float64 { return .95 }
 			w.rates["w-twin"] = func(harness.Cell) float64 { return .05 }
 		}
@@ -85,7 +85,7 @@ func TestStrictAsksAgainWithBothArmsFresh(t *testing.T) {
 			if d.Verdict == Keep {
 				n++
 			}
-			if c := s.Find("c001").Contest; c.Concurrent && (d.ConcurrentE == nil || *d.EValue < s.Started.Settings.KeepAt) {
+			if c := s.Find("c001").Comparison; c.Concurrent && (d.ConcurrentE == nil || *d.EValue < s.Started.Settings.KeepAt) {
 				t.Errorf("seed %d: got E %v and %v, want both stages' evidence", seed, d.EValue, d.ConcurrentE)
 			}
 		}
@@ -102,14 +102,14 @@ func TestCertifiedAsksForMore(t *testing.T) {
 	w := newWorld(8)
 	s := w.beginWith(t, DefaultSettings(2000).Under(Certified), candidate(w, "c001", lifted(.6)), candidate(w, "c002", base))
 	w.finish(t, s)
-	c := s.Find("c001").Contest
+	c := s.Find("c001").Comparison
 	if want := 2 / .2; c.KeepAt != want {
 		t.Errorf("first candidate of two: keeps at %v, want %v", c.KeepAt, want)
 	}
 	if s.Find("c001").Decided.Verdict != Keep {
 		t.Fatalf("got %+v, want keep", s.Find("c001").Decided)
 	}
-	if got, want := s.Find("c002").Contest.KeepAt, 2/.2/2; got != want {
+	if got, want := s.Find("c002").Comparison.KeepAt, 2/.2/2; got != want {
 		t.Errorf("after one keep: keeps at %v, want %v", got, want)
 	}
 }
@@ -178,7 +178,7 @@ func TestParkedIsGoneOnWith(t *testing.T) {
 				}
 			}
 		}
-		c := s.Find("c001").Contest
+		c := s.Find("c001").Comparison
 		for i := 1; i < len(c.Path); i++ {
 			if c.Path[i].Sessions < c.Path[i-1].Sessions {
 				t.Errorf("seed %d: the evidence path goes back", seed)
@@ -233,7 +233,7 @@ func TestGateGoesOnWithMoreSessions(t *testing.T) {
 	if err := l.record(t.Context(), Extended{Sessions: 400}); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Contest.E(); got != before {
+	if got := s.Comparison.E(); got != before {
 		t.Errorf("the gate goes on at E %v, want %v", got, before)
 	}
 	w.finish(t, s)
@@ -303,7 +303,7 @@ func TestGateLooksOutsideItsCells(t *testing.T) {
 		t.Errorf("got %+v with %v kept, want unconfirmed for R2/sonnet", s.Ended, s.Kept)
 	}
 	for i, cell := range s.Started.Objective {
-		if n := len(s.GateContest.Own[i]); s.GateContest.Weights[i] == 0 && n < gateUnbetMin {
+		if n := len(s.GateComparison.Own[i]); s.GateComparison.Weights[i] == 0 && n < gateUnbetMin {
 			t.Errorf("%s: %d fresh reps at the gate, want at least %d", cell, n, gateUnbetMin)
 		}
 	}
@@ -319,8 +319,8 @@ func TestSimplifyIsKeptForNotBeingWorse(t *testing.T) {
 		s := w.begin(t, 1500, same)
 		s.Started.Settings.Simplify = .25 // wide, so that few sessions decide
 		w.finish(t, s)
-		if s.Find("c001").Contest.D0 != -.25 {
-			t.Fatalf("evidence speaks against a rise of %v", s.Find("c001").Contest.D0)
+		if s.Find("c001").Comparison.D0 != -.25 {
+			t.Fatalf("evidence speaks against a rise of %v", s.Find("c001").Comparison.D0)
 		}
 		if s.Find("c001").Decided.Verdict == Keep {
 			kept++
@@ -376,12 +376,12 @@ func TestSentinelsStopTheUseOfThePool(t *testing.T) {
 		if err := l.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !s.Bank.Watch.Alarm {
+		if !s.Baseline.Watch.Alarm {
 			continue
 		}
 		alarms++
 		for _, p := range s.Progress {
-			if p.Contest != nil && p.Contest.Stale {
+			if p.Comparison != nil && p.Comparison.Stale {
 				after++
 			}
 		}

@@ -50,7 +50,7 @@ type Proposing struct {
 // asked again in the campaign.
 const mostUnfruitful = 3
 
-// mayPropose says whether one candidate more could still be tried. Who answered
+// mayPropose reports whether one candidate more could still be tried. Who answered
 // three times without bringing anything that may be tried is not asked again.
 func (s *State) mayPropose() bool {
 	if !s.keepable() || len(s.Progress) >= s.Started.Settings.MaxCandidates {
@@ -68,7 +68,7 @@ func (s *State) mayPropose() bool {
 	return barren < mostUnfruitful
 }
 
-// fruitful says whether an ask brought a candidate that the lint let pass, or one
+// fruitful reports whether an ask brought a candidate that the lint let pass, or one
 // it has not seen yet.
 func (s *State) fruitful(p Proposed) bool {
 	for _, id := range p.Candidates {
@@ -88,7 +88,7 @@ func (s *State) ProposalsLeft() int {
 func (s *State) SearchLeft() int { return max(s.searchLeft(), 0) }
 
 func (s *State) applyProposed(p Proposed) error {
-	if s.Phase != Search || s.Contest != nil || p.N != len(s.Proposals)+1 {
+	if s.Phase != Search || s.Comparison != nil || p.N != len(s.Proposals)+1 {
 		return fmt.Errorf("apply %s: ask %d cannot follow", p.Kind(), p.N)
 	}
 	if (p.Refusal == "") == (len(p.Candidates) == 0) {
@@ -112,14 +112,14 @@ func (s *State) asksInWindow() int {
 	return s.asks
 }
 
-// asks says whether a proposer is asked before a step is taken.
+// asks reports whether a proposer is asked before a step is taken.
 func (l *Loop) asks(step Step) bool {
 	p := l.Proposing
 	return step.Propose && p.Ask != nil && (p.PerWindow == 0 || l.State.asksInWindow() < p.PerWindow)
 }
 
-// propose asks and records what came, candidates and all, in one write. Drain or a
-// person's word ends the ask at once: it is recorded as interrupted, for what it
+// propose asks and records what came, candidates and all, in one write. Drain or a request
+// ends the call at once: it is recorded as interrupted, for what it
 // used, and counts against nobody.
 func (l *Loop) propose(ctx context.Context) error {
 	if halted, err := l.haltOnDrift(ctx); err != nil || halted {
@@ -128,9 +128,9 @@ func (l *Loop) propose(ctx context.Context) error {
 	n := len(l.State.Proposals) + 1
 	var p Proposal
 	var err error
-	word := l.attend(ctx, func(ctx context.Context) { p, err = l.Proposing.Ask(ctx, l.State, n) })
-	err = l.proposed(ctx, n, p, err, word != nil || l.drained())
-	l.answer(ctx, word)
+	request := l.interruptible(ctx, func(ctx context.Context) { p, err = l.Proposing.Ask(ctx, l.State, n) })
+	err = l.proposed(ctx, n, p, err, request != nil || l.drained())
+	l.grantDue(ctx, request)
 	return err
 }
 

@@ -255,10 +255,10 @@ func TestAWordEndsAnAsk(t *testing.T) {
 			w := newWorld(13)
 			p := &proposer{w: w, bring: one}
 			s := beginAsking(t, w, 700, 1)
-			asks := make(chan Ask)
+			asks := make(chan Request)
 			say := func(p Payload) error {
 				told := make(chan error, 1)
-				asks <- Ask{p, told}
+				asks <- Request{p, told}
 				return <-told
 			}
 			told := make(chan error, 1)
@@ -266,12 +266,12 @@ func TestAWordEndsAnAsk(t *testing.T) {
 				if alive, no := say(nil), say(Resumed{}); alive != nil || !errors.Is(no, ErrNotPaused) || ctx.Err() != nil {
 					t.Errorf("alive: %v, resume: %v, ended: %v", alive, no, ctx.Err())
 				}
-				asks <- Ask{word, told}
+				asks <- Request{word, told}
 				<-ctx.Done()
 				return Proposal{Proposed: Proposed{Model: "made up", Tokens: 7}, Candidates: one(1)}, ctx.Err()
 			}
 			l := w.asking(s, p, 1)
-			l.Asks, l.Proposing.Ask = asks, hangs
+			l.Requests, l.Proposing.Ask = asks, hangs
 			for n := range mostUnfruitful + 1 {
 				if err := errors.Join(l.Run(t.Context()), <-told); err != nil {
 					t.Fatal(err)

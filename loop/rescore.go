@@ -52,7 +52,7 @@ type Changes struct {
 	State *State `json:"-"`
 }
 
-// Any says whether anything differs.
+// Any reports whether anything differs.
 func (c Changes) Any() bool { return len(c.Trials)+len(c.Verdicts)+len(c.Stops) > 0 }
 
 // Rescore replays a campaign's events with other scores in place of recorded
@@ -142,8 +142,8 @@ func (r *replay) surplus(t harness.Trial) {
 	s.Trials = append(s.Trials, Run{Trial: t, Subject: round.Subject, Purpose: round.Purpose, Window: s.lifted + 1})
 	s.slotOf(t.Spec.Slot).recorded++
 	s.countAttempt(t)
-	if s.Contest != nil && round.Purpose.compares() {
-		s.Contest.Sessions++
+	if s.Comparison != nil && round.Purpose.compares() {
+		s.Comparison.Sessions++
 	}
 }
 
@@ -157,7 +157,7 @@ func (r *replay) resolve() {
 
 // fitting takes back reveals of pooled reps that are no reps any more.
 func (r *replay) fitting(p Planned) Planned {
-	c := r.state.Contest
+	c := r.state.Comparison
 	if c == nil || p.Round.Purpose != ForBet || len(p.Round.Reveals) != len(c.Pool) {
 		return p
 	}
@@ -248,7 +248,7 @@ func (r *replay) ruling() (string, Ruling) {
 	return "", Ruling{}
 }
 
-// halts says whether the rules would halt here.
+// halts reports whether the rules would halt here.
 func (r *replay) halts() bool {
 	for _, p := range follow(r.state).Append {
 		if _, ok := p.(Halted); ok {
@@ -267,10 +267,10 @@ func (r *replay) stop(why string) {
 
 // evidence is that of the comparison under way.
 func (r *replay) evidence() *float64 {
-	if r.state.Contest == nil {
+	if r.state.Comparison == nil {
 		return nil
 	}
-	return r.state.Contest.eValue()
+	return r.state.Comparison.eValue()
 }
 
 func rulingOf(p Payload) Ruling {

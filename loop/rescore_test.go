@@ -167,12 +167,12 @@ func TestRescoreCountsOneRepOfASlot(t *testing.T) {
 		t.Errorf("%d sessions, %d recorded", r.state.Sessions(), got.State.Sessions())
 	}
 	for i, p := range r.state.Progress {
-		if was := got.State.Progress[i].Contest; was != nil && p.Contest.Sessions != was.Sessions {
-			t.Errorf("%s: %d sessions, %d recorded", p.Candidate.ID, p.Contest.Sessions, was.Sessions)
+		if was := got.State.Progress[i].Comparison; was != nil && p.Comparison.Sessions != was.Sessions {
+			t.Errorf("%s: %d sessions, %d recorded", p.Candidate.ID, p.Comparison.Sessions, was.Sessions)
 		}
 	}
-	for i, pool := range r.state.GateContest.Own {
-		if want := len(got.State.GateContest.Own[i]); len(pool) != want {
+	for i, pool := range r.state.GateComparison.Own {
+		if want := len(got.State.GateComparison.Own[i]); len(pool) != want {
 			t.Errorf("cell %d: %d reps at the gate, %d recorded", i, len(pool), want)
 		}
 	}

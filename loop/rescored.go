@@ -65,17 +65,17 @@ type NewVerdict struct {
 	Round int `json:"round,omitempty"`
 }
 
-// Flips says whether the decision itself differs, not its evidence alone.
+// Flips reports whether the decision itself differs, not its evidence alone.
 func (v NewVerdict) Flips() bool {
 	return v.Was.Verdict != v.Now.Verdict || v.Was.Outcome != v.Now.Outcome || v.Was.Reason != v.Now.Reason
 }
 
-// Same says whether two are the same decision on the same evidence.
+// Same reports whether two are the same decision on the same evidence.
 func (v NewVerdict) Same(w NewVerdict) bool {
 	return v.Subject == w.Subject && v.Round == w.Round && sameRuling(v.Was, w.Was) && sameRuling(v.Now, w.Now)
 }
 
-// withdraws says whether a keep or a promotion no longer holds.
+// withdraws reports whether a keep or a promotion no longer holds.
 func (v NewVerdict) withdraws() bool {
 	kept := func(r Ruling) bool { return r.Verdict == Keep || r.Verdict == Shortlisted || r.Outcome == Promoted }
 	return kept(v.Was) && !kept(v.Now)
@@ -84,7 +84,7 @@ func (v NewVerdict) withdraws() bool {
 // Kind returns the event's name in the ledger.
 func (Rescored) Kind() Kind { return KindRescored }
 
-// Withdrawn says whether a rescore that was accepted took back the keep of a
+// Withdrawn reports whether a rescore that was accepted took back the keep of a
 // candidate, or the promotion where the subject is gate. What was taken back is
 // not given again.
 func (s *State) Withdrawn(subject string) bool {
@@ -96,7 +96,7 @@ func (s *State) Withdrawn(subject string) bool {
 // applyRescored lays the new results over the recorded trials, which keep what
 // was recorded beside. Nothing that was decided changes.
 func (s *State) applyRescored(p Rescored) error {
-	if why := s.misfits(p); why != "" {
+	if why := s.invalidRescore(p); why != "" {
 		return fmt.Errorf("apply %s: %s", p.Kind(), why)
 	}
 	for i := range s.Trials {
@@ -114,8 +114,8 @@ func (s *State) applyRescored(p Rescored) error {
 	return nil
 }
 
-// misfits says what makes a rescore impossible at this point.
-func (s *State) misfits(p Rescored) string {
+// invalidRescore says what makes a rescore impossible at this point.
+func (s *State) invalidRescore(p Rescored) string {
 	switch {
 	case s.Ended == nil:
 		return "the campaign has not ended"
@@ -181,7 +181,7 @@ func (n NewScore) Over(t harness.Trial) harness.Trial {
 	return t
 }
 
-// SameScore says whether two trials of one spec count the same for the same
+// SameScore reports whether two trials of one spec count the same for the same
 // reasons: class, outcome, every check with its reason, and who judged. The
 // lines a check rests on and the words beside a class may differ.
 func SameScore(a, b harness.Trial) bool {

@@ -29,11 +29,11 @@ type Log interface {
 // when it may be tried, Decided when the lint refused it.
 type Preparer interface {
 	Prepare(ctx context.Context, champion string, c candidates.Candidate) (Payload, error)
-	// Twin commits the start's bytes once more, the way a candidate is.
-	Twin(ctx context.Context, start string) (Committed, error)
+	// CommitAA commits the start's bytes once more, the way a candidate is.
+	CommitAA(ctx context.Context, start string) (Committed, error)
 }
 
-// Loop drives a campaign. All fields but TestJudge, Alarm, Drain, Intake, Proposing, Asks and
+// Loop drives a campaign. All fields but TestJudge, Alarm, Drain, Intake, Proposing, Requests and
 // Observe are required.
 type Loop struct {
 	State    *State
@@ -55,8 +55,8 @@ type Loop struct {
 	// Intake returns candidates that have arrived since it was last asked; it is
 	// asked between two candidates and before the search ends. Nil takes none.
 	Intake func(ctx context.Context, s *State) ([]candidates.Candidate, error)
-	// Asks are a person's words to a campaign that runs; nil takes none.
-	Asks <-chan Ask
+	// Requests are what the user asks of a campaign that runs; nil takes none.
+	Requests <-chan Request
 	// Proposing is who is asked when nothing waits; the zero value asks nobody.
 	Proposing Proposing
 	// Observe is told of every event after it has been applied.
@@ -81,7 +81,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		l.hear(ctx)
+		l.takeRequests(ctx)
 		if err := l.takeIn(ctx); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // takeIn queues what has arrived, at the moments a new candidate could be next.
 func (l *Loop) takeIn(ctx context.Context) error {
-	if l.Intake == nil || l.State.Phase != Search || l.State.Contest != nil {
+	if l.Intake == nil || l.State.Phase != Search || l.State.Comparison != nil {
 		return nil
 	}
 	arrived, err := l.Intake(ctx, l.State)
@@ -131,7 +131,7 @@ func (l *Loop) drained() bool {
 }
 
 func (l *Loop) take(ctx context.Context, step Step) error {
-	if step.Sealed || step.Prepare != nil || step.Twin || step.TestJudge {
+	if step.Sealed || step.Prepare != nil || step.CommitAA || step.TestJudge {
 		if halted, err := l.haltOnDrift(ctx); err != nil || halted {
 			return err
 		}
@@ -146,8 +146,8 @@ func (l *Loop) take(ctx context.Context, step Step) error {
 			return fmt.Errorf("prepare candidate %s: %w", step.Prepare.ID, err)
 		}
 		return l.record(ctx, p)
-	case step.Twin:
-		p, err := l.Preparer.Twin(ctx, l.State.Started.Start)
+	case step.CommitAA:
+		p, err := l.Preparer.CommitAA(ctx, l.State.Started.Start)
 		if hold, ok := errors.AsType[*HoldError](err); ok {
 			return l.record(ctx, hold.Paused)
 		}
@@ -164,7 +164,7 @@ func (l *Loop) take(ctx context.Context, step Step) error {
 	}
 }
 
-// testJudge records what the judge made of the gold set. Drain or a person's word
+// testJudge records what the judge made of the gold set. Drain or a request
 // ends it at once.
 func (l *Loop) testJudge(ctx context.Context) error {
 	if l.TestJudge == nil {
@@ -172,13 +172,13 @@ func (l *Loop) testJudge(ctx context.Context) error {
 	}
 	var t harness.JudgeTest
 	var err error
-	word := l.attend(ctx, func(ctx context.Context) { t, err = l.TestJudge(ctx) })
-	defer l.answer(ctx, word)
+	request := l.interruptible(ctx, func(ctx context.Context) { t, err = l.TestJudge(ctx) })
+	defer l.grantDue(ctx, request)
 	if hold, ok := errors.AsType[*HoldError](err); ok {
 		return l.record(ctx, hold.Paused)
 	}
 	switch {
-	case err != nil && ctx.Err() == nil && (word != nil || l.drained()):
+	case err != nil && ctx.Err() == nil && (request != nil || l.drained()):
 		return nil // it is tested again when the campaign goes on
 	case err != nil:
 		return fmt.Errorf("test the judge: %w", err)
@@ -263,8 +263,8 @@ func (l *Loop) collect(ctx context.Context, cancel context.CancelFunc, specs []h
 			running++
 		case <-drain:
 			specs, drain = nil, nil
-		case a := <-l.Asks:
-			a.Done <- l.grant(ctx, a)
+		case r := <-l.Requests:
+			r.Done <- l.grant(ctx, r)
 			if l.State.Paused != nil || l.State.Halted != nil {
 				specs = nil
 			}
@@ -318,15 +318,15 @@ func discard(running int, results <-chan ran) error {
 	return err
 }
 
-// voids says whether what still runs is worth nothing any more.
+// voids reports whether what still runs is worth nothing any more.
 func (l *Loop) voids() bool {
 	s := l.State
-	return s.stop != nil && gravity(s.stop.Class) > gravityPause || s.leaked != nil || l.abandoned()
+	return s.stop != nil && severity(s.stop.Class) > severityPause || s.leaked != nil || l.abandoned()
 }
 
-// abandoned says whether the round under way has already lost its purpose.
+// abandoned reports whether the round under way has already lost its purpose.
 func (l *Loop) abandoned() bool {
-	c := l.State.Contest
+	c := l.State.Comparison
 	return c != nil && (undelivered(l.State, c) || overspent(l.State, c)) || instrumentBroken(l.State) != ""
 }
 

@@ -12,20 +12,20 @@ import (
 // State is what the events add up to. It is owned by one goroutine; everything
 // that decides reads it and returns values.
 type State struct {
-	Started  Started
-	Phase    Phase
-	Champion string // commit of the wording kept
-	Twin     string // commit of the start's bytes on a candidate branch, for the A/A pilot
-	TwinRef  string
-	Kept     []string // ids of kept candidates, oldest first
-	Progress []*Progress
-	Rounds   []Round
-	Trials   []Run    // in the order they were recorded
-	Contest  *Contest // the comparison under way, nil between two
-	Bank     Bank     // what is known of the champion
-	Paused   *Paused
-	Halted   *Halted
-	Ended    *Ended
+	Started    Started
+	Phase      Phase
+	Champion   string // commit of the wording kept
+	AAArm      string // commit of the start's bytes on a candidate branch, for the A/A pilot
+	AAArmRef   string
+	Kept       []string // ids of kept candidates, oldest first
+	Progress   []*Progress
+	Rounds     []Round
+	Trials     []Run       // in the order they were recorded
+	Comparison *Comparison // the comparison under way, nil between two
+	Baseline   Baseline    // what is known of the champion
+	Paused     *Paused
+	Halted     *Halted
+	Ended      *Ended
 	// Rescored are the rescores a person accepted, oldest first; the last one's
 	// results are those of Trials.
 	Rescored []Rescored
@@ -42,8 +42,8 @@ type State struct {
 	Alarmed bool
 	// Proposals are the asks of a proposer, oldest first.
 	Proposals []Proposed
-	// GateContest is the gate's comparison, during it and afterwards.
-	GateContest *Contest
+	// GateComparison is the gate's comparison, during it and afterwards.
+	GateComparison *Comparison
 	// StartedAt and ChangedAt are the times of the first and the last event, EndedAt
 	// that of the end.
 	StartedAt, ChangedAt, EndedAt time.Time
@@ -87,14 +87,14 @@ type Progress struct {
 	Parent    string
 	Decided   *Decided
 	DecidedAt time.Time
-	// Contest keeps the numbers of the comparison after the verdict.
-	Contest *Contest
+	// Comparison keeps the numbers of the comparison after the verdict.
+	Comparison *Comparison
 }
 
-// Bank is what earlier rounds showed of the champion: Pilot is visible to the
+// Baseline is what earlier rounds showed of the champion: Pilot is visible to the
 // bets from the start, Pool is revealed rep by rep to each candidate in its own
 // order. Both are by objective cell; Guard is "no detour" by guard cell.
-type Bank struct {
+type Baseline struct {
 	Pilot []stats.Count
 	Pool  [][]bool
 	Guard [][]bool
@@ -103,18 +103,18 @@ type Bank struct {
 	Watch stats.Cusum
 }
 
-// Contest is a comparison under way: a candidate against the champion, or at
+// Comparison is a comparison under way: a candidate against the champion, or at
 // the gate the champion against the start.
-type Contest struct {
+type Comparison struct {
 	Subject  string
 	Wording  string // the arm that must be better
 	Against  string
 	Weights  []float64
 	Pilot    []stats.Count
-	Pool     [][]bool // in this contest's own order
+	Pool     [][]bool // in this comparison's own order
 	Revealed []int
-	Fresh    [][]bool // the champion's reps run for this contest
-	Banked   []int    // how many of those its bank already has
+	Fresh    [][]bool // the champion's reps run for this comparison
+	Credited []int    // how many of those its baseline already has
 	Stale    bool     // the pool is not bet on: the sentinels raised an alarm
 	Own      [][]bool // the candidate's reps
 	// GuardOwn and GuardBase are "no detour" outcomes by guard cell; the
@@ -242,9 +242,9 @@ func (s *State) slotOf(sl harness.Slot) *slot {
 	return s.slots[key]
 }
 
-// canonical gives the twin the start's name: the bytes are the same.
+// canonical gives the A/A arm the start's name: the bytes are the same.
 func (s *State) canonical(wording string) string {
-	if wording == s.Twin && wording != "" {
+	if wording == s.AAArm && wording != "" {
 		return s.Started.Start
 	}
 	return wording

@@ -83,16 +83,16 @@ const (
 	ForTransfer Purpose = "transfer"
 )
 
-// compares says whether a round's sessions are charged to a comparison.
+// compares reports whether a round's sessions are charged to a comparison.
 func (p Purpose) compares() bool { return p == ForBet || p == ForGuard || p == ForScreen }
 
 // The subjects of rounds that are about no candidate.
 const (
 	SubjectStart = "start"
 	SubjectGate  = "gate"
-	// SubjectTwin is the start's bytes on a candidate branch: the second label of
+	// SubjectAA is the start's bytes on a candidate branch: the second label of
 	// the A/A pilot.
-	SubjectTwin = "aa"
+	SubjectAA = "aa"
 	// SubjectTransfer is the comparison on the reserve scenarios.
 	SubjectTransfer = "transfer"
 )

@@ -108,9 +108,9 @@ func (w *world) Prepare(_ context.Context, champion string, c candidates.Candida
 	return Committed{Candidate: c.ID, Commit: "w-" + c.ID, Ref: "refs/heads/loopd/t/" + c.ID, Parent: champion}, nil
 }
 
-func (w *world) Twin(_ context.Context, start string) (Committed, error) {
+func (w *world) CommitAA(_ context.Context, start string) (Committed, error) {
 	w.rates["w-twin"] = w.rates[start]
-	return Committed{Candidate: SubjectTwin, Commit: "w-twin", Ref: "refs/heads/loopd/t/aa", Parent: start}, nil
+	return Committed{Candidate: SubjectAA, Commit: "w-twin", Ref: "refs/heads/loopd/t/aa", Parent: start}, nil
 }
 
 // Append keeps the events as the ledger does, through their JSON, and fails

@@ -71,7 +71,7 @@ func keptFor(p *loop.Progress) string {
 func weighed(s *loop.State) string {
 	var own []string
 	for i, c := range s.Started.Objective {
-		if s.GateContest == nil || s.GateContest.Weights[i] > 0 {
+		if s.GateComparison == nil || s.GateComparison.Weights[i] > 0 {
 			own = append(own, c.String())
 		}
 	}

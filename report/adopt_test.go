@@ -12,7 +12,7 @@ func promotedStory(t *testing.T) *loop.State {
 	t.Helper()
 	st := newStory(t)
 	st.begin()
-	st.contest("c001")
+	st.compare("c001")
 	st.gate()
 	e := 34.5
 	st.add(loop.Ended{Outcome: loop.Promoted, Why: "the gate confirmed it", EValue: &e})

@@ -54,7 +54,7 @@ type Tokens struct {
 
 // tokensOf compares the two wordings cell by cell, so that a wording is not
 // called cheap for having been run in cheap cells.
-func tokensOf(s *loop.State, c *loop.Contest) *Tokens {
+func tokensOf(s *loop.State, c *loop.Comparison) *Tokens {
 	type sum struct{ n, tokens float64 }
 	sums := make(map[harness.Cell]*[2]sum)
 	for _, t := range s.Trials {
@@ -107,14 +107,14 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 	if p.Decided != nil {
 		c.Note, c.Findings = p.Decided.Note, p.Decided.Findings
 	}
-	if p.Contest != nil {
-		c.Cells, c.Guards = contestCells(s, p.Contest)
-		c.Path, c.Effect = p.Contest.Path, weighedEffect(c.Cells)
-		seen, arms := until(s.Trials, id), contestArms(s, p.Contest)
+	if p.Comparison != nil {
+		c.Cells, c.Guards = comparisonCells(s, p.Comparison)
+		c.Path, c.Effect = p.Comparison.Path, weighedEffect(c.Cells)
+		seen, arms := until(s.Trials, id), comparisonArms(s, p.Comparison)
 		c.Funnel, c.Guarded = funnelsOf(s, seen, arms), guardedOf(s, seen, arms)
 		c.Contrasts = contrastsOf(s, seen, arms[1])
-		c.Judge = judgedOf(s, arm{"champion", p.Contest.Against}, arm{"candidate", p.Contest.Wording})
-		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Contest)
+		c.Judge = judgedOf(s, arm{"champion", p.Comparison.Against}, arm{"candidate", p.Comparison.Wording})
+		c.Simplify, c.Tokens = p.Candidate.Simplify, tokensOf(s, p.Comparison)
 	}
 	c.Cost = costOf(s, func(t *loop.Run) bool { return t.Subject == id })
 	for _, inv := range invalidOf(s) {
@@ -129,14 +129,14 @@ func BuildCandidate(s *loop.State, id string, before, after Texts) (Candidate, b
 // difference over those it is weighed on: the part of its report that a page lists
 // for every candidate. Both are nil before a comparison.
 func Weighed(s *loop.State, p *loop.Progress) ([]Cell, *Effect) {
-	if p.Contest == nil {
+	if p.Comparison == nil {
 		return nil, nil
 	}
-	cells, _ := contestCells(s, p.Contest)
+	cells, _ := comparisonCells(s, p.Comparison)
 	return cells, weighedEffect(cells)
 }
 
-func contestCells(s *loop.State, c *loop.Contest) (cells, guards []Cell) {
+func comparisonCells(s *loop.State, c *loop.Comparison) (cells, guards []Cell) {
 	base, own := c.Counts()
 	for i, cell := range s.Started.Objective {
 		cells = append(cells, Cell{

@@ -204,7 +204,7 @@ func TestOnlyObjectiveCellsEnterTheMetric(t *testing.T) { // req 77
 			st.outside[c] = pass[i]
 		}
 		st.begin()
-		st.contest("c001")
+		st.compare("c001")
 		st.gate()
 		st.transfer()
 		rep, table := Build(st.state), string(LoopResults(st.state))

@@ -74,8 +74,8 @@ func armsOf(s *loop.State) []wording {
 	return []wording{{"start", loop.SubjectStart}, {championName, s.CandidateOf(s.Champion)}}
 }
 
-// contestArms are the two wordings a candidate report compares.
-func contestArms(s *loop.State, c *loop.Contest) []wording {
+// comparisonArms are the two wordings a candidate report compares.
+func comparisonArms(s *loop.State, c *loop.Comparison) []wording {
 	return []wording{{"champion", s.CandidateOf(c.Against)}, {"candidate", s.CandidateOf(c.Wording)}}
 }
 

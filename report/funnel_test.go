@@ -78,7 +78,7 @@ func TestFunnelOfACandidateEndsWithIt(t *testing.T) {
 	t.Parallel()
 	st := newStory(t)
 	st.begin()
-	st.contest("c001")
+	st.compare("c001")
 	before, _ := BuildCandidate(st.state, "c001", nil, nil)
 	st.gate()
 	after, _ := BuildCandidate(st.state, "c001", nil, nil)

@@ -31,7 +31,7 @@ type Effect struct {
 }
 
 func gateOf(s *loop.State) *Gate {
-	c := s.GateContest
+	c := s.GateComparison
 	if c == nil {
 		return nil
 	}

@@ -29,7 +29,7 @@ func TestTransferIsShownApart(t *testing.T) {
 	t.Parallel()
 	st := newStory(t)
 	st.begin()
-	st.contest("c001")
+	st.compare("c001")
 	st.gate()
 	if got := Build(st.state).Transfer; len(got) != 0 {
 		t.Errorf("got %v before the reserve was run", got)
@@ -88,7 +88,7 @@ func TestWindowsAreCompared(t *testing.T) {
 		t.Errorf("one window: got %+v", got)
 	}
 	st.add(loop.Paused{Reason: "window"}, loop.Resumed{})
-	st.contest("c001")
+	st.compare("c001")
 	c := Build(st.state)
 	if c.Windows == nil || len(c.Windows.Rates) != 2 || c.Windows.Rates[0].N != 2 || c.Windows.Rates[1].N != 1 || c.Windows.P > 1 {
 		t.Fatalf("got %+v, want two valid reps of the start before the pause and one after", c.Windows)

@@ -199,8 +199,8 @@ func Build(s *loop.State, before ...*loop.State) Campaign {
 
 func summary(s *loop.State, p *loop.Progress) Summary {
 	out := Summary{ID: p.Candidate.ID, Source: string(p.Candidate.Source), Rationale: rationale(p), Ref: p.Ref, Withdrawn: s.Withdrawn(p.Candidate.ID)}
-	if p.Contest != nil {
-		out.Sessions = p.Contest.Sessions
+	if p.Comparison != nil {
+		out.Sessions = p.Comparison.Sessions
 	}
 	if d := p.Decided; d != nil {
 		out.Verdict, out.Reason, out.Sessions, out.EValue = d.Verdict, d.Reason, d.Sessions, d.EValue

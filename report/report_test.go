@@ -106,7 +106,7 @@ func TestHeadlines(t *testing.T) {
 	} {
 		st := newStory(t)
 		st.begin()
-		st.contest("c001")
+		st.compare("c001")
 		st.add(p)
 		if got := Build(st.state).Headline; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -131,7 +131,7 @@ func TestWrap(t *testing.T) {
 func BenchmarkBuild(b *testing.B) {
 	st := newStory(&testing.T{})
 	st.begin()
-	st.contest("c001")
+	st.compare("c001")
 	b.ReportAllocs()
 	for b.Loop() {
 		Build(st.state).Markdown()

@@ -15,7 +15,7 @@ func rescoredStory(t *testing.T) *loop.State {
 	t.Helper()
 	st := newStory(t)
 	st.begin()
-	st.contest("c001")
+	st.compare("c001")
 	st.gate()
 	e, less := 25.0, .5
 	st.add(loop.Ended{Outcome: loop.Promoted, Why: "the gate's evidence was reached", EValue: &e})

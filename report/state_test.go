@@ -108,8 +108,8 @@ func (st *story) begin() {
 
 const keptWording = "2222222222222222222222222222222222222222"
 
-// contest tries a candidate in one round and keeps it.
-func (st *story) contest(id string) {
+// compare tries a candidate in one round and keeps it.
+func (st *story) compare(id string) {
 	st.t.Helper()
 	st.add(
 		loop.Queued{Candidate: candidates.Candidate{ID: id, Source: candidates.Person, Author: "sam", Rationale: "say when | not what", Targets: []string{"R1/haiku"}}},
@@ -166,7 +166,7 @@ func fullStory(t *testing.T) *loop.State {
 	t.Helper()
 	st := newStory(t)
 	st.begin()
-	st.contest("c001")
+	st.compare("c001")
 	st.refuse("c002")
 	st.gate()
 	e := 12.5

@@ -106,8 +106,8 @@ func LoopResults(s *loop.State) []byte {
 
 func loopRow(s *loop.State, n int, p *loop.Progress) []string {
 	value, delta, guard := "-", "-", "-"
-	if p.Contest != nil {
-		base, own := p.Contest.Counts()
+	if p.Comparison != nil {
+		base, own := p.Comparison.Counts()
 		value = metric(meanRate(own))
 		if b, o := meanRate(base), meanRate(own); b != nil && o != nil {
 			delta = strconv.FormatFloat(*o-*b, 'f', 4, 64)

@@ -15,7 +15,7 @@ func TestLimitsAreNoUnequalArms(t *testing.T) {
 	for _, class := range harness.Classes()[1:] {
 		st := newStory(t)
 		st.begin()
-		st.contest("c001")
+		st.compare("c001")
 		s := st.state
 		s.Trials = nil
 		for wording, invalid := range map[string]int{startWording: 0, keptWording: 4} {

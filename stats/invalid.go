@@ -5,7 +5,7 @@ import "fmt"
 // invalidLevel is the p-value below which two invalid rates are called unequal.
 const invalidLevel = .01
 
-// InvalidRates says whether the trials of two arms were invalid equally often.
+// InvalidRates reports whether the trials of two arms were invalid equally often.
 type InvalidRates struct {
 	// P is Fisher's exact two-sided p-value for equal rates.
 	P float64 `json:"p"`

@@ -50,7 +50,7 @@ func surprise(pass bool, p, theta float64) float64 {
 	return -scale
 }
 
-// Homogeneity says whether one wording has passed equally often in every window.
+// Homogeneity reports whether one wording has passed equally often in every window.
 type Homogeneity struct {
 	// P is exact and holds whatever the cells' rates and however many reps of each a window happened to have.
 	P float64 `json:"p"`

@@ -187,7 +187,7 @@ func (n *night) run(ctx context.Context, e env) error {
 
 // listeners are who hears of a campaign that runs, and who may speak to it.
 type listeners struct {
-	asks    <-chan loop.Ask
+	asks    <-chan loop.Request
 	board   *daemon.Board
 	observe func(*loop.State, loop.Event)
 }

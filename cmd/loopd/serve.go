@@ -240,7 +240,7 @@ func (s *server) preflight(ctx context.Context) error {
 }
 
 // work is one window.
-func (s *server) work(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+func (s *server) work(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 	n, err := s.open(ctx)
 	if err != nil {
 		return "", err

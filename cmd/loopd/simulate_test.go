@@ -58,9 +58,9 @@ func (g *stage) play(t *testing.T) {
 		switch {
 		case step.Idle:
 			return
-		case step.Twin:
+		case step.CommitAA:
 			g.truth["twin"] = g.truth["start"]
-			g.apply(t, loop.Committed{Candidate: loop.SubjectTwin, Commit: "twin"})
+			g.apply(t, loop.Committed{Candidate: loop.SubjectAA, Commit: "twin"})
 		case step.Prepare != nil:
 			g.apply(t, g.prepare(step.Prepare.ID))
 		case len(step.Run) > 0:

@@ -51,13 +51,13 @@ func (r *record) Append(_ context.Context, events ...loop.Event) error {
 	return nil
 }
 
-// Prepare and Twin commit what they are given.
+// Prepare and CommitAA commit what they are given.
 func (*record) Prepare(_ context.Context, champion string, c candidates.Candidate) (loop.Payload, error) {
 	return loop.Committed{Candidate: c.ID, Commit: "w-" + c.ID, Ref: "refs/heads/loopd/n/" + c.ID, Parent: champion}, nil
 }
 
-func (*record) Twin(_ context.Context, start string) (loop.Committed, error) {
-	return loop.Committed{Candidate: loop.SubjectTwin, Commit: "w-twin", Ref: "refs/heads/loopd/n/aa", Parent: start}, nil
+func (*record) CommitAA(_ context.Context, start string) (loop.Committed, error) {
+	return loop.Committed{Candidate: loop.SubjectAA, Commit: "w-twin", Ref: "refs/heads/loopd/n/aa", Parent: start}, nil
 }
 
 // replay is the state a restarted loopd begins with.

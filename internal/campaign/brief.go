@@ -69,7 +69,7 @@ type briefWriter struct {
 // The pilot's second label is the start by another name.
 func (w briefWriter) own(t loop.Run) bool {
 	wording := t.Spec.Slot.Wording
-	if wording == w.s.Twin {
+	if wording == w.s.AAArm {
 		wording = w.s.Started.Start
 	}
 	return wording == w.s.Champion && slices.Contains(w.s.Started.Objective, t.Spec.Slot.Cell)

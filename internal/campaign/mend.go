@@ -132,8 +132,8 @@ func (c *Campaign) restoreCommits(ctx context.Context, s *loop.State) error {
 // included.
 func committed(s *loop.State) []*loop.Progress {
 	var out []*loop.Progress
-	if s.Twin != "" {
-		out = append(out, &loop.Progress{Candidate: twin(), Commit: s.Twin, Ref: s.TwinRef, Parent: s.Started.Start})
+	if s.AAArm != "" {
+		out = append(out, &loop.Progress{Candidate: unchanged(), Commit: s.AAArm, Ref: s.AAArmRef, Parent: s.Started.Start})
 	}
 	for _, p := range s.Progress {
 		if p.Commit != "" {

@@ -57,17 +57,17 @@ func (p *preparer) prepare(ctx context.Context, champion string, c candidates.Ca
 	return made, p.user.Publish(ctx, p.repo, made.Commit, made.Ref, "")
 }
 
-// Twin commits the start's bytes once more on a branch of the private
+// CommitAA commits the start's bytes once more on a branch of the private
 // repository, by the same way as any candidate: what goes wrong on it shows in
 // the A/A pilot. The user's repository has no use for it.
-func (p *preparer) Twin(_ context.Context, start string) (loop.Committed, error) {
-	made, err := p.commit(start, twin())
+func (p *preparer) CommitAA(_ context.Context, start string) (loop.Committed, error) {
+	made, err := p.commit(start, unchanged())
 	return made, held(err)
 }
 
-// twin is the candidate that changes nothing.
-func twin() candidates.Candidate {
-	return candidates.Candidate{ID: loop.SubjectTwin, Source: candidates.Operator, Author: "loopd", Rationale: "the start under a second label"}
+// unchanged is the candidate that changes nothing.
+func unchanged() candidates.Candidate {
+	return candidates.Candidate{ID: loop.SubjectAA, Source: candidates.Operator, Author: "loopd", Rationale: "the start under a second label"}
 }
 
 // commit writes the candidate's commit on top of its parent and gives it a

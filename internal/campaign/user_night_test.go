@@ -110,7 +110,7 @@ func TestBranchesAreDamagedInEveryPhase(t *testing.T) {
 	t.Parallel()
 	moments := []moment{
 		{"just committed", func(_ *loop.State, e loop.Event) bool { _, ok := e.Payload.(loop.Committed); return ok }},
-		{"being tried", func(s *loop.State, e loop.Event) bool { return s.Contest != nil && hasRun(s) }},
+		{"being tried", func(s *loop.State, e loop.Event) bool { return s.Comparison != nil && hasRun(s) }},
 		{"decided", func(_ *loop.State, e loop.Event) bool { _, ok := e.Payload.(loop.Decided); return ok }},
 		{"at the gate", func(s *loop.State, _ loop.Event) bool { return s.Phase == loop.Gate }},
 		{"at the end", func(_ *loop.State, e loop.Event) bool { _, ok := e.Payload.(loop.Ended); return ok }},

@@ -22,7 +22,7 @@ type Options struct {
 	Windows Windows
 	// Work opens the campaign, works on it until the window ends or drain closes,
 	// and closes it. It hears asks meanwhile, and says why it ended.
-	Work func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error)
+	Work func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error)
 	// Hand does what a person says to the campaign under way while no window is
 	// open. It is false where there is none.
 	Hand func(ctx context.Context, p loop.Payload) (bool, error)

@@ -34,7 +34,7 @@ func (h daily) Next(after time.Time) time.Time {
 type house struct {
 	dir    string
 	opened []time.Time
-	work   func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error)
+	work   func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error)
 	hand   func(p loop.Payload) (bool, error)
 	told   []string
 	drain  chan struct{}
@@ -53,7 +53,7 @@ func (h *house) open(t *testing.T) {
 			defer func() { _ = recover() }()
 			work()
 		},
-		Work: func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+		Work: func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			h.opened = append(h.opened, w.Start)
 			return h.work(ctx, w, drain, asks)
 		},
@@ -95,7 +95,7 @@ func (h *house) nights() []int {
 	return out
 }
 
-func briefly(context.Context, control.Window, <-chan struct{}, <-chan loop.Ask) (string, error) {
+func briefly(context.Context, control.Window, <-chan struct{}, <-chan loop.Request) (string, error) {
 	<-time.After(time.Hour)
 	return "done", nil
 }
@@ -132,7 +132,7 @@ func TestWindowsOpenOnce(t *testing.T) {
 func TestAWindowIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{dir: t.TempDir(), work: func(ctx context.Context, _ control.Window, drain <-chan struct{}, _ <-chan loop.Ask) (string, error) {
+		h := &house{dir: t.TempDir(), work: func(ctx context.Context, _ control.Window, drain <-chan struct{}, _ <-chan loop.Request) (string, error) {
 			<-drain
 			return "drained", nil
 		}}
@@ -153,7 +153,7 @@ func TestAWindowThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		h := &house{dir: t.TempDir(), work: func(context.Context, control.Window, <-chan struct{}, <-chan loop.Ask) (string, error) {
+		h := &house{dir: t.TempDir(), work: func(context.Context, control.Window, <-chan struct{}, <-chan loop.Request) (string, error) {
 			switch n++; {
 			case n == 1:
 				panic("a bug")
@@ -216,7 +216,7 @@ func TestWordsReachTheLoop(t *testing.T) {
 			byHand = append(byHand, p.Kind())
 			return true, nil
 		}}
-		h.work = func(_ context.Context, _ control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+		h.work = func(_ context.Context, _ control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			over := time.After(4 * time.Hour)
 			for {
 				select {

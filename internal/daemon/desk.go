@@ -15,7 +15,7 @@ import (
 type Desk struct {
 	Board *Board
 
-	asks chan loop.Ask
+	asks chan loop.Request
 	mu   sync.Mutex
 	shut chan struct{} // closed when nobody hears asks any more; nil before anybody does
 	next chan struct{} // closed when somebody hears them the next time
@@ -25,12 +25,12 @@ var _ control.Service = (*Desk)(nil)
 
 // NewDesk makes the desk beside a board.
 func NewDesk(b *Board) *Desk {
-	return &Desk{Board: b, asks: make(chan loop.Ask), next: make(chan struct{})}
+	return &Desk{Board: b, asks: make(chan loop.Request), next: make(chan struct{})}
 }
 
 // Open says that somebody hears asks from now on, until the function it returns
 // is called.
-func (d *Desk) Open() (asks <-chan loop.Ask, shut func()) {
+func (d *Desk) Open() (asks <-chan loop.Request, shut func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	over := make(chan struct{})
@@ -65,7 +65,7 @@ func (d *Desk) tell(ctx context.Context, p loop.Payload) error {
 	}
 	told := make(chan error, 1)
 	select {
-	case d.asks <- loop.Ask{Payload: p, Done: told}:
+	case d.asks <- loop.Request{Payload: p, Done: told}:
 		return answered(told, shut)
 	case <-shut:
 		return errShut

@@ -26,7 +26,7 @@ type Shift struct {
 	// NoWait returns at a limit instead of waiting until it lifts.
 	NoWait bool
 	// Asks are a person's words.
-	Asks  <-chan loop.Ask
+	Asks  <-chan loop.Request
 	Board *Board
 	// Mains waits until the machine has power from outside, or stop closes, and
 	// says whether it has. The machine may sleep meanwhile.
@@ -99,7 +99,7 @@ func (s *Shift) work(ctx context.Context, drain <-chan struct{}) error {
 		}
 		s.show(control.Running, "", s.End)
 		l := s.Loop
-		l.Drain, l.Asks = drain, s.Asks
+		l.Drain, l.Requests = drain, s.Asks
 		if err := s.Campaign.Run(ctx, l); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (s *Shift) wait(ctx context.Context, stop <-chan struct{}, p loop.Paused, d
 	return s.Clock.Wait(ctx, stop, due)
 }
 
-func (s *Shift) ask(ctx context.Context, a loop.Ask) error {
+func (s *Shift) ask(ctx context.Context, a loop.Request) error {
 	if a.Payload == nil {
 		return nil
 	}

@@ -171,13 +171,13 @@ func TestWordsWhileWaiting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := shift(t, battery())
-			asks, drain := make(chan loop.Ask), make(chan struct{})
+			asks, drain := make(chan loop.Request), make(chan struct{})
 			s.Asks = asks
 			s.Mains = func(_ context.Context, stop <-chan struct{}) bool {
 				go func() {
 					for _, p := range c.words {
 						told := make(chan error, 1)
-						asks <- loop.Ask{Payload: p, Done: told}
+						asks <- loop.Request{Payload: p, Done: told}
 						if err := <-told; (err != nil) != (p != nil && p.Kind() == refused.Kind()) {
 							t.Errorf("%T: %v", p, err)
 						}

@@ -49,7 +49,7 @@ func (c *work) grant(p loop.Payload) error {
 }
 
 // window is one of it. Opening takes a moment, as a ledger does.
-func (c *work) window(_ context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+func (c *work) window(_ context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 	<-time.After(2 * time.Second)
 	if c.under && (c.paused || c.halted) {
 		return "paused", nil
@@ -200,7 +200,7 @@ func TestResumeWithinAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
-		h.work = func(_ context.Context, _ control.Window, _ <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+		h.work = func(_ context.Context, _ control.Window, _ <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			over := time.After(2 * time.Hour)
 			for {
 				select {
@@ -271,7 +271,7 @@ func TestALoopThatPanicsAtAWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
-		h.work = func(_ context.Context, _ control.Window, _ <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+		h.work = func(_ context.Context, _ control.Window, _ <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			<-asks
 			panic("a bug")
 		}
@@ -289,7 +289,7 @@ func TestDraining(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
-		h.work = func(_ context.Context, _ control.Window, drain <-chan struct{}, _ <-chan loop.Ask) (string, error) {
+		h.work = func(_ context.Context, _ control.Window, drain <-chan struct{}, _ <-chan loop.Request) (string, error) {
 			<-drain
 			<-time.After(10 * time.Minute)
 			return "drained", nil

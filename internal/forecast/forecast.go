@@ -38,7 +38,7 @@ type Plan struct {
 	// Candidates is about how many can be looked at when most change nothing.
 	Candidates float64  `json:"candidates"`
 	Detects    []Detect `json:"detects"`
-	// Reachable says whether anything can be decided; Smallest is the least budget
+	// Reachable reports whether anything can be decided; Smallest is the least budget
 	// in which something can, under this profile.
 	Reachable bool   `json:"reachable"`
 	Smallest  int    `json:"smallest"`
@@ -171,7 +171,7 @@ const likely = .5
 // large is an effect nobody would want to miss.
 var large = []sim.Effect{{Kind: sim.ShiftEffect, Delta: .30}, {Kind: sim.OneCellEffect, Delta: .60}}
 
-// reachable says whether a budget has room for one decision in the search, and
+// reachable reports whether a budget has room for one decision in the search, and
 // whether its gate confirms a large effect at least half of the time.
 func (q Question) reachable(ctx context.Context, budget int) bool {
 	q.Settings.Budget = budget

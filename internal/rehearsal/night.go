@@ -70,7 +70,7 @@ type night struct {
 
 	mu    sync.Mutex
 	phase Phase
-	asks  <-chan loop.Ask
+	asks  <-chan loop.Request
 	end   time.Time
 }
 
@@ -163,7 +163,7 @@ func (n *night) change(f func(*Phase)) {
 func (n *night) moved(to time.Time) { n.change(func(p *Phase) { p.Now = to }) }
 
 // work is one window of the night.
-func (n *night) work(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Ask) (string, error) {
+func (n *night) work(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 	n.change(func(p *Phase) { p.Windows = append(p.Windows, w.Start) })
 	n.asks, n.end = asks, w.End
 	sealed, err := openSuite(ctx, n.Dir, n.Suite)

@@ -196,7 +196,7 @@ func timeline(st *loop.State) figure {
 		}
 		id := p.Candidate.ID
 		points = append(points, xy{X: float64(i + 1), Y: mean, Name: fmt.Sprintf("%s: %.3f, %s", id, mean, stateOf(p.Decided)), Class: classOf(p.Decided)})
-		f.Rows = append(f.Rows, []string{id, stateOf(p.Decided), fmt.Sprintf("%.3f", mean), fmt.Sprint(p.Contest.Sessions)})
+		f.Rows = append(f.Rows, []string{id, stateOf(p.Decided), fmt.Sprintf("%.3f", mean), fmt.Sprint(p.Comparison.Sessions)})
 	}
 	return series(f, points, "%.0f", "%.2f", nil)
 }

@@ -135,10 +135,10 @@ func wordingDiff(v view, campaign, id string) (string, error) {
 // Repetitions are counted over a campaign, so that equal numbers are no pair: the
 // n-th of each arm is set beside the n-th of the other.
 func flips(st *loop.State, p *loop.Progress) []flip {
-	if p.Contest == nil {
+	if p.Comparison == nil {
 		return nil
 	}
-	arms := map[string]map[string][]*loop.Run{p.Contest.Against: {}, p.Contest.Wording: {}}
+	arms := map[string]map[string][]*loop.Run{p.Comparison.Against: {}, p.Comparison.Wording: {}}
 	last := len(st.Trials) - 1 // of its comparison: what came later decided nothing
 	for last >= 0 && st.Trials[last].Subject != p.Candidate.ID {
 		last--
@@ -152,7 +152,7 @@ func flips(st *loop.State, p *loop.Progress) []flip {
 	}
 	var out []flip
 	for _, cell := range st.Started.Objective {
-		a, b := arms[p.Contest.Against][cell.String()], arms[p.Contest.Wording][cell.String()]
+		a, b := arms[p.Comparison.Against][cell.String()], arms[p.Comparison.Wording][cell.String()]
 		for i := range min(len(a), len(b)) {
 			if a[i].Passed() != b[i].Passed() {
 				out = append(out, flip{Cell: cell.String(), Rep: i + 1, Champion: a[i].ID, Candidate: b[i].ID, Won: b[i].Passed()})

@@ -175,10 +175,10 @@ func (n *night) Prepare(_ context.Context, champion string, c candidates.Candida
 	return loop.Committed{Candidate: c.ID, Commit: wordingOf(i), Ref: "refs/heads/loopd/0a1b2c3-1/" + n.plan.branch(i), Parent: champion}, nil
 }
 
-// Twin commits the start's bytes under a second label.
-func (n *night) Twin(_ context.Context, start string) (loop.Committed, error) {
+// CommitAA commits the start's bytes under a second label.
+func (n *night) CommitAA(_ context.Context, start string) (loop.Committed, error) {
 	n.rates[wordingOf(8888)] = 0
-	return loop.Committed{Candidate: loop.SubjectTwin, Commit: wordingOf(8888), Ref: "refs/heads/loopd/0a1b2c3-1/aa", Parent: start}, nil
+	return loop.Committed{Candidate: loop.SubjectAA, Commit: wordingOf(8888), Ref: "refs/heads/loopd/0a1b2c3-1/aa", Parent: start}, nil
 }
 
 // coin is a number in [0,1) that depends on what is asked alone.

@@ -132,13 +132,13 @@ type night struct {
 	first      Grid // the start
 	champion   Grid
 	id         int // counts champions
-	bank       bank
+	baseline   baseline
 	startPilot []stats.Count
 	used       int
 	looked     int
 	kept       int
 	falseKeeps int
-	parked     []*contest
+	parked     []*comparison
 	targets    []bool // cells declared by kept candidates
 	anywhere   bool   // a kept candidate declared none
 	promoted   bool
@@ -169,8 +169,8 @@ func (n *night) run() {
 
 // pilot measures the start.
 func (n *night) pilot() {
-	n.bank = n.e.record(n.champion.Rates, n.plan.PilotReps, n.plan.PoolReps)
-	n.startPilot = append([]stats.Count(nil), n.bank.pilot...)
+	n.baseline = n.e.record(n.champion.Rates, n.plan.PilotReps, n.plan.PoolReps)
+	n.startPilot = append([]stats.Count(nil), n.baseline.pilot...)
 	n.used += len(n.first.Rates) * (n.plan.PilotReps + n.plan.PoolReps)
 }
 
@@ -219,7 +219,7 @@ func (n *night) drift() {
 }
 
 // next returns the next candidate of the queue, or the parked one with the most evidence.
-func (n *night) next() *contest {
+func (n *night) next() *comparison {
 	if n.looked < n.plan.MaxCandidates {
 		return n.newCandidate()
 	}
@@ -240,9 +240,9 @@ func (n *night) next() *contest {
 	return c
 }
 
-func (n *night) newCandidate() *contest {
+func (n *night) newCandidate() *comparison {
 	drawn := n.world.Stream.draw(n.e.rng).Draw(n.champion, n.e.rng)
-	c := newContest(drawn.Rates, n.champion.Rates, drawn.Target, n.visible())
+	c := newComparison(drawn.Rates, n.champion.Rates, drawn.Target, n.visible())
 	c.id, c.guarded, c.strict = n.id, n.plan.Guard, n.plan.Profile == Strict
 	eta, limit := stats.Limits(n.share(), 1)
 	c.rules = stats.Rules{Threshold: n.keepAt(), Eta: eta, Cap: limit, MinReps: stats.MinReps(weighted(c.cells))}
@@ -252,12 +252,12 @@ func (n *night) newCandidate() *contest {
 	return c
 }
 
-// visible is the bank a candidate sees: without a pool where the rule compares two fresh arms.
-func (n *night) visible() bank {
+// visible is the baseline a candidate sees: without a pool where the rule compares two fresh arms.
+func (n *night) visible() baseline {
 	if n.plan.Rival == TwoArm {
-		return bank{n.bank.pilot, make([]stats.Count, len(n.bank.pool))}
+		return baseline{n.baseline.pilot, make([]stats.Count, len(n.baseline.pool))}
 	}
-	return n.bank
+	return n.baseline
 }
 
 // keepAt is the evidence the next keep needs; under the profile certified it falls with every keep.
@@ -269,7 +269,7 @@ func (n *night) keepAt() float64 {
 	return 1 / stats.ELOND(stats.SpendEvenly, n.plan.KeepFDR, n.looked+1, n.plan.MaxCandidates, n.kept)
 }
 
-func (n *night) try(c *contest, left int) Ending {
+func (n *night) try(c *comparison, left int) Ending {
 	if n.plan.Profile == Scout {
 		return n.e.screen(c, left)
 	}
@@ -277,17 +277,17 @@ func (n *night) try(c *contest, left int) Ending {
 }
 
 // deposit puts what was run fresh for a candidate into the champion's pool.
-func (n *night) deposit(c *contest) {
+func (n *night) deposit(c *comparison) {
 	for i := range c.fresh {
-		n.bank.pool[i] = n.bank.pool[i].Add(c.fresh[i])
+		n.baseline.pool[i] = n.baseline.pool[i].Add(c.fresh[i])
 		c.fresh[i] = stats.Count{}
 	}
 }
 
 // keep makes a candidate the champion. It returns false where its top-up would cost more than there is.
-func (n *night) keep(c *contest) bool {
+func (n *night) keep(c *comparison) bool {
 	n.crown(c.own, c.target)
-	n.bank = newBank(len(c.own))
+	n.baseline = newBaseline(len(c.own))
 	for i := range c.cells {
 		own := c.cells[i].Cand
 		first := (own.N + 2) / 3
@@ -295,16 +295,16 @@ func (n *night) keep(c *contest) bool {
 			first = own.N
 		}
 		for range first {
-			n.bank.pilot[i] = n.bank.pilot[i].Add(n.e.take(&own))
+			n.baseline.pilot[i] = n.baseline.pilot[i].Add(n.e.take(&own))
 		}
-		n.bank.pool[i] = own
+		n.baseline.pool[i] = own
 	}
 	cost := n.plan.TopUpReps * len(c.own)
 	if cost > n.left() {
 		return false
 	}
 	for i, r := range c.own {
-		n.bank.pool[i] = n.bank.pool[i].Add(n.e.outcomes(r, n.plan.TopUpReps))
+		n.baseline.pool[i] = n.baseline.pool[i].Add(n.e.outcomes(r, n.plan.TopUpReps))
 	}
 	n.used += cost
 	return true

@@ -65,10 +65,10 @@ func Detect(ctx context.Context, grid Source, effect Effect, s Setting, runs int
 }
 
 // candidate draws a world and sets its candidate against its champion.
-func (e *engine) candidate(grid Source, effect Effect, s Setting) *contest {
+func (e *engine) candidate(grid Source, effect Effect, s Setting) *comparison {
 	champion := grid(e)
 	drawn := effect.Draw(champion, e.rng)
-	c := newContest(drawn.Rates, champion.Rates, drawn.Target, e.record(champion.Rates, s.Pilot, s.Pool))
+	c := newComparison(drawn.Rates, champion.Rates, drawn.Target, e.record(champion.Rates, s.Pilot, s.Pool))
 	c.guarded = s.Guard
 	c.rules = stats.Rules{Threshold: s.Threshold, Eta: s.Eta, Cap: s.Cap, MinReps: stats.MinReps(weighted(c.cells))}
 	if c.cfg.D0 = s.Against; math.IsNaN(s.Against) {
@@ -88,8 +88,8 @@ func weighted(cells []stats.Cell) int {
 }
 
 // record measures a champion.
-func (e *engine) record(rates []float64, pilot, pool int) bank {
-	b := newBank(len(rates))
+func (e *engine) record(rates []float64, pilot, pool int) baseline {
+	b := newBaseline(len(rates))
 	for i, r := range rates {
 		b.pilot[i], b.pool[i] = e.outcomes(r, pilot), e.outcomes(r, pool)
 	}

@@ -16,18 +16,18 @@ const gateReps = 3
 // gate compares the champion with the start, both arms fresh, until the evidence or the budget is reached.
 func (n *night) gate() {
 	n.drift()
-	c := n.gateContest()
+	c := n.gateComparison()
 	left := n.plan.Budget - n.used
 	n.promoted = n.e.confirm(c, left, n.plan.PromoteAt)
 	n.used += c.sessions
 	n.gateUsed = c.sessions
 }
 
-// gateContest carries over the start's pilot alone, as a guess for the bets, and weights the cells the kept candidates
+// gateComparison carries over the start's pilot alone, as a guess for the bets, and weights the cells the kept candidates
 // declared, or all where one declared none.
-func (n *night) gateContest() *contest {
-	b := bank{n.startPilot, make([]stats.Count, len(n.startPilot))}
-	c := newContest(n.champion.Rates, n.first.Rates, undeclared, b)
+func (n *night) gateComparison() *comparison {
+	b := baseline{n.startPilot, make([]stats.Count, len(n.startPilot))}
+	c := newComparison(n.champion.Rates, n.first.Rates, undeclared, b)
 	c.guarded = n.plan.Guard
 	if n.anywhere {
 		return c
@@ -41,7 +41,7 @@ func (n *night) gateContest() *contest {
 }
 
 // confirm bets until the evidence is there, then looks at the cells it does not rest on.
-func (e *engine) confirm(c *contest, left int, at float64) bool {
+func (e *engine) confirm(c *comparison, left int, at float64) bool {
 	for !stats.Reached(c.logE, at) {
 		cost, ok := e.round(c, left)
 		if !ok {
@@ -63,7 +63,7 @@ func (e *engine) confirm(c *contest, left int, at float64) bool {
 }
 
 // guardUnbet looks for a collapse in the cells the gate does not bet on.
-func (e *engine) guardUnbet(c *contest) (asks, Ending) {
+func (e *engine) guardUnbet(c *comparison) (asks, Ending) {
 	a := newAsks(len(c.cells))
 	for i, cell := range c.cells {
 		switch {
@@ -82,7 +82,7 @@ func (e *engine) guardUnbet(c *contest) (asks, Ending) {
 
 // screen is the profile scout: one rep a cell, and a candidate that passes more often than the champion's record is
 // kept if the guards let it.
-func (e *engine) screen(c *contest, left int) Ending {
+func (e *engine) screen(c *comparison, left int) Ending {
 	cost := 0
 	for _, cell := range c.cells {
 		if cell.Weight > 0 {

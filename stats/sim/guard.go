@@ -34,7 +34,7 @@ const unbetReps = 2
 
 // guard looks for a collapsed cell in a candidate that has the evidence for a keep. It returns the reps it wants, or
 // how the decision ends.
-func (e *engine) guard(c *contest) (asks, Ending) {
+func (e *engine) guard(c *comparison) (asks, Ending) {
 	if !c.guarded {
 		return asks{}, Kept
 	}
@@ -54,7 +54,7 @@ func (e *engine) guard(c *contest) (asks, Ending) {
 	return a, ""
 }
 
-func (e *engine) guardCell(c *contest, i int, a asks) stats.GuardAction {
+func (e *engine) guardCell(c *comparison, i int, a asks) stats.GuardAction {
 	g, cell := stats.CollapseGuard(), c.cells[i]
 	action := g.At(e.harmProb(cell.Cand, cell.Full, g.Margin), cell.Cand, cell.Full, c.extra[i])
 	switch action {
@@ -67,7 +67,7 @@ func (e *engine) guardCell(c *contest, i int, a asks) stats.GuardAction {
 }
 
 // runGuards plays the reps the guards asked for; they are counted and never bet.
-func (e *engine) runGuards(c *contest, a asks) {
+func (e *engine) runGuards(c *comparison, a asks) {
 	for i := range a.own {
 		c.extra[i] += a.own[i]
 		c.cells[i].Cand = c.cells[i].Cand.Add(e.outcomes(c.own[i], a.own[i]))

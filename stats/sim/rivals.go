@@ -26,7 +26,7 @@ const (
 	TwoArm Rule = "two-arm"
 )
 
-// blind says whether a rule goes without pilot and pool.
+// blind reports whether a rule goes without pilot and pool.
 func (r Rule) blind() bool { return !slices.Contains([]Rule{OwnRule, Bayes, TwoArm}, r) }
 
 // Numbers of the rivals.
@@ -53,7 +53,7 @@ func (r Rule) recorded() int {
 	return 0
 }
 
-// judge takes one decision by a rule and says whether it keeps, what it cost, and the candidate's counts.
+// judge takes one decision by a rule and reports whether it keeps, what it cost, and the candidate's counts.
 func (e *engine) judge(r Rule, own, against []float64, record []stats.Count) (keep bool, cost int, cand []stats.Count) {
 	switch r {
 	case GSPRT, Fishtest:

@@ -184,8 +184,8 @@ func TestFaultsAreFound(t *testing.T) {
 	if upper := upper99(sound.Twenty); upper > .05 {
 		t.Errorf("the sound procedure: got an upper bound of %.3f", upper)
 	}
-	faults := map[string]func(e *engine, c *contest) bool{
-		"bets that have seen their round": func(e *engine, c *contest) bool {
+	faults := map[string]func(e *engine, c *comparison) bool{
+		"bets that have seen their round": func(e *engine, c *comparison) bool {
 			for top := 0.0; c.sessions < 600; {
 				c.cfg.KQ = .01
 				c.sessions += e.coins(c, stats.PlaceBets(c.cells, c.cfg))
@@ -197,7 +197,7 @@ func TestFaultsAreFound(t *testing.T) {
 			}
 			return false
 		},
-		"a threshold of 2": func(e *engine, c *contest) bool {
+		"a threshold of 2": func(e *engine, c *comparison) bool {
 			for c.sessions < 600 {
 				e.round(c, noLimit)
 				if stats.Reached(c.logE, 2) {
@@ -241,9 +241,9 @@ func TestBudgetHolds(t *testing.T) {
 		if n.promoted && n.kept == 0 {
 			t.Fatal("promoted without a keep")
 		}
-		for i, c := range n.bank.pilot {
-			if c.N < 0 || n.bank.pool[i].N < 0 || c.Pass > c.N {
-				t.Fatalf("cell %d: bank %v, %v", i, c, n.bank.pool[i])
+		for i, c := range n.baseline.pilot {
+			if c.N < 0 || n.baseline.pool[i].N < 0 || c.Pass > c.N {
+				t.Fatalf("cell %d: baseline %v, %v", i, c, n.baseline.pool[i])
 			}
 		}
 	})

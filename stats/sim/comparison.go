@@ -23,19 +23,19 @@ const (
 // noLimit is a budget that no decision comes to the end of.
 const noLimit = 1 << 40
 
-// bank is what is known of a champion: Pilot from the start, Pool rep by rep to each candidate in its own order. Which
+// baseline is what is known of a champion: Pilot from the start, Pool rep by rep to each candidate in its own order. Which
 // rep is revealed next is as good as drawn blindly, so counts are enough.
-type bank struct{ pilot, pool []stats.Count }
+type baseline struct{ pilot, pool []stats.Count }
 
-func newBank(n int) bank { return bank{make([]stats.Count, n), make([]stats.Count, n)} }
+func newBaseline(n int) baseline { return baseline{make([]stats.Count, n), make([]stats.Count, n)} }
 
-// contest is one comparison, in counts.
-type contest struct {
+// comparison is one comparison, in counts.
+type comparison struct {
 	own, against []float64 // true rates, used for nothing but drawing outcomes
 	target       int
 	cells        []stats.Cell
 	hidden       []stats.Count // pool reps not revealed yet
-	fresh        []stats.Count // champion reps run for this comparison, as far as its bank lacks them
+	fresh        []stats.Count // champion reps run for this comparison, as far as its baseline lacks them
 	extra        []int         // guard reps asked for by cell
 	rules        stats.Rules   // of the first stage
 	cfg          stats.Config
@@ -52,10 +52,10 @@ type contest struct {
 	assessment stats.Assessment
 }
 
-// newContest sets rates against a champion of which the bank is known. A target of undeclared weights all cells alike.
-func newContest(own, against []float64, target int, b bank) *contest {
+// newComparison sets rates against a champion of which the baseline is known. A target of undeclared weights all cells alike.
+func newComparison(own, against []float64, target int, b baseline) *comparison {
 	n := len(own)
-	c := &contest{
+	c := &comparison{
 		own: own, against: against, target: target, cells: make([]stats.Cell, n), hidden: make([]stats.Count, n),
 		fresh: make([]stats.Count, n), extra: make([]int, n), cfg: stats.Default(),
 	}
@@ -132,7 +132,7 @@ func outcomesOf(c stats.Count) []bool {
 }
 
 // decide plays a comparison to its end, as far as left sessions go.
-func (e *engine) decide(c *contest, left int) Ending {
+func (e *engine) decide(c *comparison, left int) Ending {
 	for {
 		cost := 0
 		switch c.look() {
@@ -162,7 +162,7 @@ func (e *engine) decide(c *contest, left int) Ending {
 }
 
 // look asks the statistics what a completed round calls for.
-func (c *contest) look() stats.Look {
+func (c *comparison) look() stats.Look {
 	rules := c.rules
 	if c.concurrent {
 		rules = stats.ConcurrentRules()
@@ -185,7 +185,7 @@ func (c *contest) look() stats.Look {
 }
 
 // round places bets, draws the coins and plays the sessions, if the budget covers them and a bet is possible.
-func (e *engine) round(c *contest, left int) (cost int, ok bool) {
+func (e *engine) round(c *comparison, left int) (cost int, ok bool) {
 	bets := stats.PlaceBets(c.cells, c.cfg)
 	if cost = e.coins(c, bets); cost > left || len(bets.Warnings) > 0 {
 		return 0, false
@@ -202,7 +202,7 @@ func (e *engine) round(c *contest, left int) (cost int, ok bool) {
 }
 
 // coins decides which sessions the round has and counts them.
-func (e *engine) coins(c *contest, bets stats.Bets) (cost int) {
+func (e *engine) coins(c *comparison, bets stats.Bets) (cost int) {
 	e.took = e.took[:0]
 	for i, b := range bets.Cells {
 		own, base := e.rng.Float64(), e.rng.Float64()
@@ -226,7 +226,7 @@ func (e *engine) coins(c *contest, bets stats.Bets) (cost int) {
 }
 
 // play draws the round's outcomes and counts them.
-func (e *engine) play(c *contest) {
+func (e *engine) play(c *comparison) {
 	e.seen = e.seen[:0]
 	for i, d := range e.took {
 		var seen stats.Seen
@@ -251,14 +251,14 @@ func (e *engine) play(c *contest) {
 	}
 }
 
-func (c *contest) addFresh(i int, b stats.Count) {
+func (c *comparison) addFresh(i int, b stats.Count) {
 	c.cells[i].Base, c.cells[i].Full = c.cells[i].Base.Add(b), c.cells[i].Full.Add(b)
 	c.fresh[i] = c.fresh[i].Add(b)
 }
 
 // beginConcurrent starts the evidence anew with both arms fresh. Nothing of the pool is bet on any more, so all of it
 // may inform the bets.
-func (c *contest) beginConcurrent() {
+func (c *comparison) beginConcurrent() {
 	c.concurrent, c.logE, c.rounds, c.began = true, 0, 0, c.sessions
 	for i := range c.cells {
 		c.cells[i].Base, c.cells[i].PoolLeft = c.cells[i].Full, 0

@@ -9,18 +9,18 @@ import (
 	"loopd/stats"
 )
 
-// newContest sets a candidate against the champion, whose pool it will see in
+// newComparison sets a candidate against the champion, whose pool it will see in
 // an order of its own.
-func (s *State) newContest(subject, wording, against string, weights []float64, bank Bank) *Contest {
+func (s *State) newComparison(subject, wording, against string, weights []float64, baseline Baseline) *Comparison {
 	n := len(s.Started.Objective)
-	c := &Contest{
+	c := &Comparison{
 		Subject: subject, Wording: wording, Against: against, Weights: weights,
-		Pilot: slices.Clone(bank.Pilot), Pool: make([][]bool, n), Revealed: make([]int, n),
-		Fresh: make([][]bool, n), Banked: make([]int, n), KeepAt: s.keepAt(), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
-		GuardOwn: make([][]bool, len(bank.Guard)), GuardBase: slices.Clone(bank.Guard),
-		Share: s.searchLeft() / s.candidatesLeft(), Stale: bank.Watch.Alarm,
+		Pilot: slices.Clone(baseline.Pilot), Pool: make([][]bool, n), Revealed: make([]int, n),
+		Fresh: make([][]bool, n), Credited: make([]int, n), KeepAt: s.keepAt(), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
+		GuardOwn: make([][]bool, len(baseline.Guard)), GuardBase: slices.Clone(baseline.Guard),
+		Share: s.searchLeft() / s.candidatesLeft(), Stale: baseline.Watch.Alarm,
 	}
-	for i, pool := range bank.Pool {
+	for i, pool := range baseline.Pool {
 		order := newRand(s.Started.Settings.Seed, "pool", subject, s.Started.Objective[i].String()).Perm(len(pool))
 		for _, at := range order {
 			c.Pool[i] = append(c.Pool[i], pool[at])
@@ -29,12 +29,12 @@ func (s *State) newContest(subject, wording, against string, weights []float64, 
 	return c
 }
 
-// gateContest sets the champion against the start. Only the start's pilot is
+// gateComparison sets the champion against the start. Only the start's pilot is
 // carried over, as a guess for the bets; every rep counted is fresh.
-func (s *State) gateContest() *Contest {
-	bank := newBank(len(s.Started.Objective), len(s.Started.Guards))
-	bank.Pilot = s.startPilot
-	return s.newContest(SubjectGate, s.Champion, s.Started.Start, s.gateWeights(), bank)
+func (s *State) gateComparison() *Comparison {
+	baseline := newBaseline(len(s.Started.Objective), len(s.Started.Guards))
+	baseline.Pilot = s.startPilot
+	return s.newComparison(SubjectGate, s.Champion, s.Started.Start, s.gateWeights(), baseline)
 }
 
 // gateWeights spreads the gate over the cells declared by the kept candidates,
@@ -52,7 +52,7 @@ func (s *State) gateWeights() []float64 {
 	return targetWeights(s.Started.Objective, targets)
 }
 
-// declares says whether targets name a cell of the grid. Where they name none,
+// declares reports whether targets name a cell of the grid. Where they name none,
 // the whole grid was looked at.
 func (s *State) declares(targets []string) bool {
 	return !slices.Contains(targets, candidates.AllCells) && slices.ContainsFunc(s.Started.Objective, func(c harness.Cell) bool {
@@ -86,7 +86,7 @@ func targetWeights(cells []harness.Cell, targets []string) []float64 {
 }
 
 // cells returns the counts by objective cell as the statistics want them.
-func (c *Contest) cells() []stats.Cell {
+func (c *Comparison) cells() []stats.Cell {
 	out := make([]stats.Cell, len(c.Pilot))
 	for i := range out {
 		fresh := stats.Tally(c.Fresh[i])
@@ -106,14 +106,14 @@ func (c *Contest) cells() []stats.Cell {
 }
 
 // bets are the constants of this comparison's bets.
-func (c *Contest) bets(s *State) stats.Config {
+func (c *Comparison) bets(s *State) stats.Config {
 	cfg := s.Started.Settings.Bets
 	cfg.D0 = c.D0
 	return cfg
 }
 
 // seen collects what a completed round of bets showed, by objective cell.
-func (c *Contest) seen(s *State, r Round) []stats.Seen {
+func (c *Comparison) seen(s *State, r Round) []stats.Seen {
 	out := make([]stats.Seen, len(c.Pilot))
 	for i, cell := range s.Started.Objective {
 		out[i].Cand = s.outcomes(r, c.Wording, cell)
@@ -126,8 +126,8 @@ func (c *Contest) seen(s *State, r Round) []stats.Seen {
 	return out
 }
 
-// close adds a completed round to the contest.
-func (c *Contest) close(s *State, r Round, p Closed) {
+// close adds a completed round to the comparison.
+func (c *Comparison) close(s *State, r Round, p Closed) {
 	if r.Purpose == ForBet {
 		c.closeBet(s, r, p)
 		return
@@ -145,7 +145,7 @@ func (c *Contest) close(s *State, r Round, p Closed) {
 	}
 }
 
-func (c *Contest) closeBet(s *State, r Round, p Closed) {
+func (c *Comparison) closeBet(s *State, r Round, p Closed) {
 	for i, seen := range p.Seen {
 		c.Own[i] = append(c.Own[i], seen.Cand...)
 		c.Revealed[i] += r.Reveals[i]
@@ -168,28 +168,28 @@ func (c *Contest) closeBet(s *State, r Round, p Closed) {
 
 // watch takes in the sentinels of a cell: they join the end of the pool, and the
 // watch compares them with what the pool led to expect.
-func (c *Contest) watch(s *State, cell int, sentinels []bool) {
+func (c *Comparison) watch(s *State, cell int, sentinels []bool) {
 	for _, pass := range sentinels {
-		reference := s.Bank.Pilot[cell].Add(stats.Tally(s.Bank.Pool[cell]))
-		s.Bank.Watch = stats.DefaultSentinel().Step(s.Bank.Watch, pass, reference)
-		s.Bank.Pool[cell] = append(s.Bank.Pool[cell], pass)
+		reference := s.Baseline.Pilot[cell].Add(stats.Tally(s.Baseline.Pool[cell]))
+		s.Baseline.Watch = stats.DefaultSentinel().Step(s.Baseline.Watch, pass, reference)
+		s.Baseline.Pool[cell] = append(s.Baseline.Pool[cell], pass)
 		c.Pool[cell] = append(c.Pool[cell], pass)
 	}
-	if s.Bank.Watch.Alarm {
+	if s.Baseline.Watch.Alarm {
 		c.Stale, s.Alarmed = true, true
 	}
 }
 
 // beginConcurrent starts the evidence anew with both arms fresh: a champion
 // measured hours ago may have been measured on another model.
-func (c *Contest) beginConcurrent() {
+func (c *Comparison) beginConcurrent() {
 	c.Concurrent, c.Pooled = true, c.LogE
 	c.LogE, c.Rounds, c.Began = 0, 0, c.Sessions
 }
 
 // E returns the evidence that the wording is better than what it is against:
 // of the stage with the pooled champion where there were two.
-func (c *Contest) E() float64 {
+func (c *Comparison) E() float64 {
 	if c.Concurrent {
 		return finite(c.Pooled)
 	}
@@ -200,7 +200,7 @@ func (c *Contest) E() float64 {
 func finite(logE float64) float64 { return min(math.Exp(logE), math.MaxFloat64) }
 
 // Counts returns both arms' counts by objective cell, all reps known.
-func (c *Contest) Counts() (champion, candidate []stats.Count) {
+func (c *Comparison) Counts() (champion, candidate []stats.Count) {
 	for _, cell := range c.cells() {
 		champion = append(champion, cell.Full)
 		candidate = append(candidate, cell.Cand)

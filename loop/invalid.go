@@ -1,9 +1,9 @@
 package loop
 
-// misfit says what makes a round impossible at this point. A record from outside
+// invalidRound says what makes a round impossible at this point. A record from outside
 // may hold anything, and what is applied must not break what reads the state.
-func (s *State) misfit(r Round) string {
-	c := s.Contest
+func (s *State) invalidRound(r Round) string {
+	c := s.Comparison
 	switch {
 	case r.Purpose == ForPilot:
 		return unless(s.Phase == Pilot && c == nil, "the pilot is over")
@@ -14,7 +14,7 @@ func (s *State) misfit(r Round) string {
 	case !r.Purpose.compares():
 		return "its purpose is unknown"
 	case c == nil && r.Subject == SubjectGate && r.Purpose == ForBet && s.Phase == Search && len(s.Kept) > 0:
-		c = s.gateContest()
+		c = s.gateComparison()
 	case c == nil || c.Subject != r.Subject:
 		return "nothing of the kind is under way"
 	}
@@ -28,8 +28,8 @@ func unless(ok bool, why string) string {
 	return why
 }
 
-// fits says whether a round's bets and reveals are of the contest's cells.
-func fits(r Round, c *Contest) bool {
+// fits reports whether a round's bets and reveals are of the comparison's cells.
+func fits(r Round, c *Comparison) bool {
 	n := len(c.Pool)
 	if r.Bets == nil || len(r.Bets.Cells) != n || len(r.Reveals) != n {
 		return false

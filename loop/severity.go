@@ -2,36 +2,36 @@ package loop
 
 import "loopd/harness"
 
-// How grave a class is that stops the campaign. Of several trials side by side
-// the gravest decides, in whatever order they end.
+// The severity of a class that stops the campaign. Of several trials side by side
+// the most severe decides, in whatever order they end.
 const (
-	gravityPause = iota + 1
-	gravityLifts
-	gravityHalt
+	severityPause = iota + 1
+	severityLifts
+	severityHalt
 )
 
-func gravity(c harness.Class) int {
+func severity(c harness.Class) int {
 	switch {
 	case c.Lifts():
-		return gravityLifts
+		return severityLifts
 	case c.Fate() == harness.FateHalt:
-		return gravityHalt
+		return severityHalt
 	case c.Fate() == harness.FatePause:
-		return gravityPause
+		return severityPause
 	}
 	return 0
 }
 
-// FromOutside says whether a class is of a limit or of the user's account: it is
+// FromOutside reports whether a class is of a limit or of the user's account: it is
 // charged to no slot and counted for no arm, and so says nothing of a wording.
 func FromOutside(c harness.Class) bool {
-	g := gravity(c)
-	return g == gravityPause || g == gravityLifts
+	g := severity(c)
+	return g == severityPause || g == severityLifts
 }
 
-// weigh keeps the gravest trial that stops the campaign.
+// weigh keeps the most severe trial that stops the campaign.
 func (s *State) weigh(t harness.Trial) {
-	if g := gravity(t.Class); g > 0 && (s.stop == nil || g > gravity(s.stop.Class)) {
+	if g := severity(t.Class); g > 0 && (s.stop == nil || g > severity(s.stop.Class)) {
 		s.stop = &t
 	}
 }
@@ -40,7 +40,7 @@ func (s *State) weigh(t harness.Trial) {
 // does that has lost its login and does not say so.
 const silentAtMost = 4
 
-// silence counts the sessions in a row that printed nothing, and says whether
+// silence counts the sessions in a row that printed nothing, and reports whether
 // that is one too many for chance.
 func (s *State) silence(t harness.Trial) bool {
 	if t.Class != harness.NoOutput {

@@ -10,12 +10,12 @@ func asked(t *testing.T, p Payload) (*world, *State, error) {
 	t.Helper()
 	w := newWorld(5)
 	s := w.begin(t, 500, candidate(w, "c001", lifted(.48)), candidate(w, "c002", lifted(0)))
-	asks, told := make(chan Ask, 1), make(chan error, 1)
+	asks, told := make(chan Request, 1), make(chan error, 1)
 	l := w.loop(s)
-	l.Asks = asks
+	l.Requests = asks
 	l.Observe = func(_ *State, e Event) {
 		if _, ok := e.Payload.(Recorded); ok && len(s.Trials) == 10 {
-			asks <- Ask{p, told}
+			asks <- Request{p, told}
 		}
 	}
 	if err := l.Run(t.Context()); err != nil {
