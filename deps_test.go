@@ -49,7 +49,7 @@ internal/testenv
   internal/simmodel
   internal/standin
   internal/exchange
-  internal/control
+ 
 < internal/admission
 < internal/trial
 < internal/campaign
@@ -176,7 +176,7 @@ func TestModuleOwners(t *testing.T) {
 		damage{map[string]string{"report/a.go": `package report; import _ "gonum.org/v1/gonum/stat"`}, "report imports gonum.org/v1/gonum"},
 		damage{map[string]string{"cmd/loopd/a.go": `package main; import _ "github.com/spf13/viper"`}, "cmd/loopd imports github.com/spf13/viper"},
 		damage{map[string]string{"internal/trial/a.go": `package trial; import _ "modernc.org/sqlite"`}, "internal/trial imports modernc.org/sqlite"},
-		damage{map[string]string{"internal/control/a.go": `package control; import _ "github.com/robfig/cron/v3"`}, "internal/control imports github.com/robfig/cron/v3"},
+		damage{map[string]string{"internal/daemon/a.go": `package daemon; import _ "github.com/robfig/cron/v3"`}, "internal/daemon imports github.com/robfig/cron/v3"},
 		damage{map[string]string{"loop/a.go": `package loop; import _ "github.com/google/go-cmp/cmp"`}, "loop imports github.com/google/go-cmp"},
 		damage{map[string]string{"loop/a_test.go": `package loop; import _ "github.com/stretchr/testify/assert"`}, "testify/assert has no owner"},
 	)

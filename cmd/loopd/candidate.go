@@ -12,7 +12,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/internal/campaign"
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/internal/hint"
 	"loopd/report"
 )
@@ -102,7 +102,7 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 		return hint.New(hint.Usage, err, "loopd candidate add --help")
 	}
 	when, next := "", "loopd plan"
-	if done, err := control.Dial(home.Dir).Do(ctx, control.Look, ""); err == nil {
+	if done, err := daemon.Dial(home.Dir).Do(ctx, daemon.Look, ""); err == nil {
 		when, next = done+"\n", "loopd status"
 	}
 	_, err = fmt.Fprintf(e.stdout, "queued %s\n%s%s\nNext: %s\n", name, o.aimLine(ctx, e, d), when, next)

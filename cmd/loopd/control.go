@@ -7,22 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/internal/hint"
 )
 
 func newPause(e env) *cobra.Command {
-	return newWord(e, control.Pause, "start nothing more until resume",
+	return newWord(e, daemon.Pause, "start nothing more until resume",
 		"  loopd pause --reason \"guests\"\n\nTells the loopd that runs here: sessions under way end and count, and nothing is\nstarted until \"loopd resume\".")
 }
 
 func newHalt(e env) *cobra.Command {
-	return newWord(e, control.Halt, "end the running sessions now",
+	return newWord(e, daemon.Halt, "end the running sessions now",
 		"  loopd halt --reason \"wrong model\"\n\nTells the loopd that runs here: sessions under way are ended and are void, and\nnothing is started until \"loopd resume\".")
 }
 
 // newWord is a verb that says one word to the loopd that runs.
-func newWord(e env, w control.Word, short, long string) *cobra.Command {
+func newWord(e env, w daemon.Command, short, long string) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: string(w), Short: short, Args: noArgs, Long: long,
@@ -40,7 +40,7 @@ func newWord(e env, w control.Word, short, long string) *cobra.Command {
 
 // tell says a word to the loopd that runs for the plugin in this directory, and
 // whether there is one.
-func tell(ctx context.Context, e env, w control.Word, reason string) (bool, error) {
+func tell(ctx context.Context, e env, w daemon.Command, reason string) (bool, error) {
 	l, err := loadConfig(e)
 	if err != nil {
 		return false, err
@@ -49,11 +49,11 @@ func tell(ctx context.Context, e env, w control.Word, reason string) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	done, err := control.Dial(home.Dir).Do(ctx, w, reason)
-	if _, nobody := errors.AsType[*control.NotRunningError](err); nobody {
+	done, err := daemon.Dial(home.Dir).Do(ctx, w, reason)
+	if _, nobody := errors.AsType[*daemon.NotRunningError](err); nobody {
 		return false, nil
 	}
-	if refused, ok := errors.AsType[*control.RefusedError](err); ok {
+	if refused, ok := errors.AsType[*daemon.RefusedError](err); ok {
 		return true, hint.Usagef("loopd status", "%w", refused)
 	}
 	if err != nil {
@@ -65,9 +65,9 @@ func tell(ctx context.Context, e env, w control.Word, reason string) (bool, erro
 
 // liveOf is what the loopd that runs for a state directory does, nil where none
 // runs.
-func liveOf(ctx context.Context, dir string) (*control.Live, error) {
-	l, err := control.Dial(dir).Live(ctx)
-	if _, nobody := errors.AsType[*control.NotRunningError](err); nobody {
+func liveOf(ctx context.Context, dir string) (*daemon.Live, error) {
+	l, err := daemon.Dial(dir).Live(ctx)
+	if _, nobody := errors.AsType[*daemon.NotRunningError](err); nobody {
 		return nil, nil
 	}
 	if err != nil {
@@ -77,24 +77,24 @@ func liveOf(ctx context.Context, dir string) (*control.Live, error) {
 }
 
 // liveLine is what a loopd that runs does, in one line.
-func liveLine(l control.Live) string {
+func liveLine(l daemon.Live) string {
 	text := string(l.Phase)
 	switch {
-	case l.Phase == control.Running && len(l.Sessions) > 0:
+	case l.Phase == daemon.Running && len(l.Sessions) > 0:
 		text = "running " + plural(len(l.Sessions))
-	case l.Phase == control.Stopping && len(l.Sessions) > 0:
+	case l.Phase == daemon.Stopping && len(l.Sessions) > 0:
 		return "stopping when " + plural(len(l.Sessions)) + " under way end"
-	case l.Phase == control.Stopping:
+	case l.Phase == daemon.Stopping:
 		return "stopping"
-	case l.Phase == control.Idle:
+	case l.Phase == daemon.Idle:
 		text = "idle"
 	case l.Why != "":
 		text += ": " + l.Why
 	}
 	switch {
-	case l.Phase == control.Waiting && !l.Until.IsZero():
+	case l.Phase == daemon.Waiting && !l.Until.IsZero():
 		text += "; going on at " + timeText(l.Now, l.Until)
-	case l.Phase == control.Idle:
+	case l.Phase == daemon.Idle:
 		text += "; the next window opens " + timeText(l.Now, l.Until)
 	case l.Window != nil && !l.Window.End.IsZero():
 		text += "; the window ends " + timeText(l.Now, l.Window.End)

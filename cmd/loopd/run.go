@@ -10,7 +10,6 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/admission"
-	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
 	"loopd/internal/sandbox"
@@ -59,12 +58,12 @@ type runOptions struct {
 }
 
 // word is what a loopd that runs already is told instead; empty for nothing.
-func (o runOptions) word() control.Word {
+func (o runOptions) word() daemon.Command {
 	switch {
 	case o.resume:
-		return control.Resume
+		return daemon.Resume
 	case o.finish:
-		return control.Finish
+		return daemon.Finish
 	}
 	return ""
 }
@@ -174,21 +173,21 @@ func (n *night) begin(ctx context.Context, e env) error {
 func (n *night) run(ctx context.Context, e env) error {
 	bar := newProgress(e, n.campaign.Current().Budget())
 	defer bar.close()
-	desk := daemon.NewDesk(daemon.NewBoard("run", admission.Wall{}, e.drain))
-	socket, err := control.Serve(n.campaign.Home.Dir, desk)
+	desk := daemon.NewHandler(daemon.NewStatus("run", admission.Wall{}, e.drain))
+	socket, err := daemon.Serve(n.campaign.Home.Dir, desk)
 	if err != nil {
 		return err
 	}
 	defer socket.Close()
 	asks, shut := desk.Open()
 	defer shut()
-	return n.work(ctx, e, e.drain, listeners{asks: asks, board: desk.Board, observe: bar.observe})
+	return n.work(ctx, e, e.drain, listeners{asks: asks, board: desk.Status, observe: bar.observe})
 }
 
 // listeners are who hears of a campaign that runs, and who may speak to it.
 type listeners struct {
 	asks    <-chan loop.Request
-	board   *daemon.Board
+	board   *daemon.Status
 	observe func(*loop.State, loop.Event)
 }
 
@@ -206,8 +205,8 @@ func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who list
 	defer func() { n.awake.Stop() }()
 	seen := who.board.Seen(n.trial.Store, executor)
 	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, roomFor(n.campaign.Home, n.cfg, n.governor.Govern(seen))})
-	shift := daemon.Shift{
-		Campaign: n.campaign, Governor: n.governor, Clock: admission.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Board: who.board,
+	shift := daemon.Worker{
+		Campaign: n.campaign, Governor: n.governor, Clock: admission.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Status: who.board,
 		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe, Proposing: n.proposing(e)},
 		Mains: func(ctx context.Context, stop <-chan struct{}) bool { return n.waitForMains(ctx, e, stop) },
 		Room:  n.waitForRoom,

@@ -17,7 +17,6 @@ import (
 	"loopd/internal/admission"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
 	"loopd/internal/ledger"
@@ -152,20 +151,20 @@ func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, c
 		return err
 	}
 	defer func() { _ = lock.Release() }() // the process ends, and with it the lock
-	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewBoard("serve", admission.Wall{}, e.drain)}
+	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewStatus("serve", admission.Wall{}, e.drain)}
 	s.e.stderr = lineLog{log}
 	if err := s.preflight(ctx); err != nil {
 		return err
 	}
 	defer s.notices.Wait()
 	d, err := daemon.New(daemon.Options{
-		Dir: home.Dir, Clock: admission.Wall{}, Windows: windows, Work: s.work, Hand: s.hand, Guard: guarded(log), Notify: s.notify,
-		Board: s.board, Drain: e.drain, Log: log,
+		Dir: home.Dir, Clock: admission.Wall{}, Windows: windows, Work: s.work, Apply: s.hand, Guard: guarded(log), Notify: s.notify,
+		Status: s.board, Drain: e.drain, Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	socket, err := control.Serve(home.Dir, d)
+	socket, err := daemon.Serve(home.Dir, d)
 	if err != nil {
 		return err
 	}
@@ -209,7 +208,7 @@ type server struct {
 	o       serveOptions
 	home    campaign.Home
 	log     *slog.Logger
-	board   *daemon.Board
+	board   *daemon.Status
 	notices notices
 }
 
@@ -240,7 +239,7 @@ func (s *server) preflight(ctx context.Context) error {
 }
 
 // work is one window.
-func (s *server) work(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
+func (s *server) work(ctx context.Context, w daemon.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 	n, err := s.open(ctx)
 	if err != nil {
 		return "", err

@@ -12,7 +12,6 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/admission"
-	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/loop"
 )
@@ -28,9 +27,9 @@ func TestTellsSystemd(t *testing.T) {
 	defer l.Close()
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "300000")
-	board := daemon.NewBoard("serve", admission.Wall{}, nil)
-	board.Show(control.Idle, "", time.Now().Add(time.Hour))
-	d, err := daemon.New(daemon.Options{Dir: t.TempDir(), Board: board, Clock: admission.Wall{}, Log: slog.New(slog.DiscardHandler)})
+	board := daemon.NewStatus("serve", admission.Wall{}, nil)
+	board.Show(daemon.Idle, "", time.Now().Add(time.Hour))
+	d, err := daemon.New(daemon.Options{Dir: t.TempDir(), Status: board, Clock: admission.Wall{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/internal/ledger"
 	"loopd/loop"
 	"loopd/report"
@@ -52,7 +52,7 @@ type status struct {
 	Simulated  bool             `json:"simulated"`
 	Halted     bool             `json:"halted,omitempty"`
 	Candidates []report.Summary `json:"candidates"`
-	Live       *control.Live    `json:"live,omitempty"` // what the loopd that runs does
+	Live       *daemon.Live     `json:"live,omitempty"` // what the loopd that runs does
 	Next       string           `json:"next"`           // what to type
 }
 
@@ -75,7 +75,7 @@ func liveStatus(ctx context.Context, e env, state string) (status, error) {
 		return status{}, err
 	}
 	live, err := liveOf(ctx, home.Dir)
-	if silent, ok := errors.AsType[*control.SilentError](err); ok {
+	if silent, ok := errors.AsType[*daemon.SilentError](err); ok {
 		fmt.Fprintf(e.stderr, "loopd: warning: %v\n", silent)
 	} else if err != nil {
 		return status{}, err
@@ -90,7 +90,7 @@ func liveStatus(ctx context.Context, e env, state string) (status, error) {
 	}
 	out.Live = live
 	switch {
-	case live != nil && live.Phase == control.Held:
+	case live != nil && live.Phase == daemon.Held:
 		out.Next = "loopd resume"
 	case live != nil && out.Phase != loop.Done && !out.Halted:
 		out.Next = "loopd status --watch"

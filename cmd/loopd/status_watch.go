@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"loopd/internal/admission"
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 )
 
 // watchEvery is how often a status that is watched is looked at again.
@@ -70,7 +70,7 @@ func show(out interface{ Write([]byte) (int, error) }, screen, again bool, text 
 
 // printLive says what the loopd that runs is doing: its state, the sessions under
 // way with the age of their last line, and why the last window ended.
-func printLive(e env, l control.Live) {
+func printLive(e env, l daemon.Live) {
 	e.sentence(fmt.Sprintf("loopd %s (process %d): %s", l.Verb, l.PID, liveLine(l)), "  ")
 	for _, s := range l.Sessions {
 		age := "nothing printed yet"

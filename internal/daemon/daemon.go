@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"loopd/internal/admission"
-	"loopd/internal/control"
 	"loopd/internal/ledger"
 	"loopd/loop"
 )
@@ -22,15 +21,15 @@ type Options struct {
 	Windows Windows
 	// Work opens the campaign, works on it until the window ends or drain closes,
 	// and closes it. It hears asks meanwhile, and says why it ended.
-	Work func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error)
-	// Hand does what a person says to the campaign under way while no window is
+	Work func(ctx context.Context, w Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error)
+	// Apply does what a person says to the campaign under way while no window is
 	// open. It is false where there is none.
-	Hand func(ctx context.Context, p loop.Payload) (bool, error)
+	Apply func(ctx context.Context, p loop.Payload) (bool, error)
 	// Guard runs one window so that a panic in it does not end the daemon.
 	Guard func(work func())
 	// Notify is told what its owner should know.
 	Notify func(kind, why string)
-	Board  *Board
+	Status *Status
 	// Drain closes when no window is to be opened any more and running sessions
 	// are to end.
 	Drain <-chan struct{}
@@ -39,30 +38,30 @@ type Options struct {
 
 // Daemon opens windows until it is told to stop.
 type Daemon struct {
-	*Desk
-	o     Options
-	poke  chan struct{} // the memory has changed: the windows are to be looked at again
-	mu    sync.Mutex
-	mem   Memory
-	hands chan struct{} // has a value while the campaign is in somebody's hands
+	*Handler
+	o      Options
+	wakeup chan struct{} // the memory has changed: the windows are to be looked at again
+	mu     sync.Mutex
+	mem    State
+	hands  chan struct{} // has a value while the campaign is in somebody's hands
 }
 
-var _ control.Service = (*Daemon)(nil)
+var _ Service = (*Daemon)(nil)
 
 // New reads what is remembered.
 func New(o Options) (*Daemon, error) {
-	m, err := readMemory(o.Dir)
+	m, err := readState(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if m.Open {
 		m.LastStart, m.Open = m.LastStart.Add(-time.Nanosecond), false
 	}
-	return &Daemon{Desk: NewDesk(o.Board), o: o, poke: make(chan struct{}, 1), mem: m, hands: make(chan struct{}, 1)}, nil
+	return &Daemon{Handler: NewHandler(o.Status), o: o, wakeup: make(chan struct{}, 1), mem: m, hands: make(chan struct{}, 1)}, nil
 }
 
 // memory is what is remembered now.
-func (d *Daemon) memory() Memory {
+func (d *Daemon) state() State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.mem
@@ -71,17 +70,17 @@ func (d *Daemon) memory() Memory {
 // Run opens windows as they come until Drain closes or ctx ends.
 func (d *Daemon) Run(ctx context.Context) error {
 	for !d.stopping(ctx) {
-		mem := d.memory()
+		mem := d.state()
 		w, some := d.o.Windows.Next(d.o.Clock.Now(), mem.LastStart)
 		if !some {
 			return errors.New("no window will ever open")
 		}
 		if !mem.Held.IsZero() {
-			d.o.Board.Show(control.Held, mem.Why, time.Time{})
+			d.o.Status.Show(Held, mem.Why, time.Time{})
 			d.rest(ctx)
 			continue
 		}
-		d.o.Board.Show(control.Idle, "until the next window", w.Start)
+		d.o.Status.Show(Idle, "until the next window", w.Start)
 		if d.wait(ctx, w.Start) && !d.stopping(ctx) {
 			if err := d.window(ctx, w); err != nil {
 				return err
@@ -96,7 +95,7 @@ func (d *Daemon) rest(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-d.o.Drain:
-	case <-d.poke:
+	case <-d.wakeup:
 	}
 }
 
@@ -118,7 +117,7 @@ func (d *Daemon) wait(ctx context.Context, at time.Time) bool {
 		select {
 		case <-d.o.Drain:
 			close(stop)
-		case <-d.poke:
+		case <-d.wakeup:
 			close(stop)
 		case <-done:
 		}
@@ -131,12 +130,12 @@ const busyAgain = time.Minute
 
 // window remembers that it is opened, and works in it. What goes wrong ends the
 // window and not the daemon: the next one may find it mended.
-func (d *Daemon) window(ctx context.Context, w control.Window) error {
-	if err := d.note(func(m *Memory) { m.LastStart, m.Open = w.Start, true }); err != nil {
+func (d *Daemon) window(ctx context.Context, w Window) error {
+	if err := d.note(func(m *State) { m.LastStart, m.Open = w.Start, true }); err != nil {
 		return err
 	}
-	d.o.Board.InWindow(&w)
-	defer d.o.Board.InWindow(nil)
+	d.o.Status.InWindow(&w)
+	defer d.o.Status.InWindow(nil)
 	d.o.Log.Info("window opens", "start", w.Start, "end", w.End)
 	for {
 		why, err := d.work(ctx, w)
@@ -146,24 +145,24 @@ func (d *Daemon) window(ctx context.Context, w control.Window) error {
 			if d.stopping(ctx) {
 				return nil
 			}
-			return d.note(func(m *Memory) { m.Open = false })
+			return d.note(func(m *State) { m.Open = false })
 		}
-		d.o.Board.Show(control.Waiting, locked.Error(), d.o.Clock.Now().Add(busyAgain))
+		d.o.Status.Show(Waiting, locked.Error(), d.o.Clock.Now().Add(busyAgain))
 		d.wait(ctx, d.o.Clock.Now().Add(busyAgain))
 	}
 }
 
 // work runs the window under guard. A panic is an error here and a trace there.
-func (d *Daemon) work(ctx context.Context, w control.Window) (why string, err error) {
+func (d *Daemon) work(ctx context.Context, w Window) (why string, err error) {
 	err = errors.New("the work of this window panicked; the next window runs")
 	d.hands <- struct{}{} // a hand that has the ledger open gives it back first
 	defer func() { <-d.hands }()
 	d.o.Guard(func() {
-		d.o.Board.Show(control.Opening, "", w.End)
+		d.o.Status.Show(Opening, "", w.End)
 		asks, shut := d.Open()
 		defer shut()
 		// Who paused until now was told that nothing opens; later words are heard.
-		if m := d.memory(); !m.Held.IsZero() {
+		if m := d.state(); !m.Held.IsZero() {
 			why, err = m.Why, nil
 			return
 		}
@@ -180,11 +179,11 @@ func (d *Daemon) concluded(why string, err error) {
 	} else {
 		d.o.Log.Info("window closes", "why", why)
 	}
-	d.o.Board.Stopped(why)
+	d.o.Status.Stopped(why)
 }
 
 // remember changes the memory. The error is that it would not outlive a restart.
-func (d *Daemon) remember(change func(*Memory)) error {
+func (d *Daemon) remember(change func(*State)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change(&d.mem)
@@ -193,7 +192,7 @@ func (d *Daemon) remember(change func(*Memory)) error {
 
 // note remembers what a restart may forget: a full disk ends no daemon. Without
 // its state directory, and the lock in it, a daemon is no longer the only one.
-func (d *Daemon) note(change func(*Memory)) error {
+func (d *Daemon) note(change func(*State)) error {
 	err := d.remember(change)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the state directory is gone: %w", err)
@@ -205,14 +204,14 @@ func (d *Daemon) note(change func(*Memory)) error {
 }
 
 // Do does what a person says, also between two windows.
-func (d *Daemon) Do(ctx context.Context, w control.Word, reason string) (string, error) {
+func (d *Daemon) Do(ctx context.Context, w Command, reason string) (string, error) {
 	switch w {
-	case control.Pause:
+	case Pause:
 		return d.pause(ctx, reason)
-	case control.Resume:
+	case Resume:
 		return d.resume(ctx)
-	case control.Look:
-		return d.Desk.Do(ctx, w, reason)
+	case Look:
+		return d.Handler.Do(ctx, w, reason)
 	}
 	p, done, err := payloadOf(w, reason)
 	if err != nil {
@@ -224,12 +223,12 @@ func (d *Daemon) Do(ctx context.Context, w control.Word, reason string) (string,
 
 // pause holds every window until resume, also where no campaign is under way.
 func (d *Daemon) pause(ctx context.Context, reason string) (string, error) {
-	p, done, err := payloadOf(control.Pause, reason)
+	p, done, err := payloadOf(Pause, reason)
 	if err != nil {
 		return "", err
 	}
 	why := byHand("paused by hand", reason)
-	kept := d.remember(func(m *Memory) { m.Held, m.Why = d.o.Clock.Now().UTC(), why })
+	kept := d.remember(func(m *State) { m.Held, m.Why = d.o.Clock.Now().UTC(), why })
 	defer d.wake()
 	heard, err := d.say(ctx, p)
 	switch {
@@ -247,17 +246,17 @@ func (d *Daemon) pause(ctx context.Context, reason string) (string, error) {
 // resume lets windows open again, the one that should be open now included. One
 // whose loop goes on at this word is open.
 func (d *Daemon) resume(ctx context.Context) (string, error) {
-	held := !d.memory().Held.IsZero()
+	held := !d.state().Held.IsZero()
 	heard, err := d.say(ctx, loop.Resumed{})
 	nothing := errors.Is(err, errNobody) || errors.Is(err, loop.ErrNotPaused)
 	if err != nil && !(held && nothing) {
 		return "", err
 	}
 	defer d.wake()
-	if err := d.remember(func(m *Memory) {
+	if err := d.remember(func(m *State) {
 		m.Held, m.Why = time.Time{}, ""
 		if !heard {
-			*m = Memory{}
+			*m = State{}
 		}
 	}); err != nil {
 		return "", fmt.Errorf("going on, but a restart would forget it: %w", err)
@@ -292,13 +291,13 @@ func (d *Daemon) say(ctx context.Context, p loop.Payload) (heard bool, err error
 // byHand does it without a loop, and gives the campaign out of hand.
 func (d *Daemon) byHand(ctx context.Context, p loop.Payload) (bool, error) {
 	defer func() { <-d.hands }()
-	return d.o.Hand(ctx, p)
+	return d.o.Apply(ctx, p)
 }
 
 // wake has the windows looked at again.
 func (d *Daemon) wake() {
 	select {
-	case d.poke <- struct{}{}:
+	case d.wakeup <- struct{}{}:
 	default:
 	}
 }

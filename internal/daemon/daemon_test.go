@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"loopd/internal/admission"
-	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/ledger"
 	"loopd/loop"
@@ -34,7 +33,7 @@ func (h daily) Next(after time.Time) time.Time {
 type house struct {
 	dir    string
 	opened []time.Time
-	work   func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error)
+	work   func(ctx context.Context, w daemon.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error)
 	hand   func(p loop.Payload) (bool, error)
 	told   []string
 	drain  chan struct{}
@@ -47,17 +46,17 @@ func (h *house) open(t *testing.T) {
 	h.drain = make(chan struct{})
 	var err error
 	h.daemon, err = daemon.New(daemon.Options{
-		Dir: h.dir, Clock: admission.Wall{}, Board: daemon.NewBoard("serve", admission.Wall{}, h.drain), Drain: h.drain, Log: slog.New(slog.DiscardHandler),
+		Dir: h.dir, Clock: admission.Wall{}, Status: daemon.NewStatus("serve", admission.Wall{}, h.drain), Drain: h.drain, Log: slog.New(slog.DiscardHandler),
 		Windows: daemon.Windows{Starts: h.starts(), End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }},
 		Guard: func(work func()) {
 			defer func() { _ = recover() }()
 			work()
 		},
-		Work: func(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
+		Work: func(ctx context.Context, w daemon.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			h.opened = append(h.opened, w.Start)
 			return h.work(ctx, w, drain, asks)
 		},
-		Hand:   func(_ context.Context, p loop.Payload) (bool, error) { return h.hand(p) },
+		Apply:  func(_ context.Context, p loop.Payload) (bool, error) { return h.hand(p) },
 		Notify: func(kind, _ string) { h.told = append(h.told, kind) },
 	})
 	if err != nil {
@@ -95,7 +94,7 @@ func (h *house) nights() []int {
 	return out
 }
 
-func briefly(context.Context, control.Window, <-chan struct{}, <-chan loop.Request) (string, error) {
+func briefly(context.Context, daemon.Window, <-chan struct{}, <-chan loop.Request) (string, error) {
 	<-time.After(time.Hour)
 	return "done", nil
 }
@@ -132,7 +131,7 @@ func TestWindowsOpenOnce(t *testing.T) {
 func TestAWindowIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{dir: t.TempDir(), work: func(ctx context.Context, _ control.Window, drain <-chan struct{}, _ <-chan loop.Request) (string, error) {
+		h := &house{dir: t.TempDir(), work: func(ctx context.Context, _ daemon.Window, drain <-chan struct{}, _ <-chan loop.Request) (string, error) {
 			<-drain
 			return "drained", nil
 		}}
@@ -153,7 +152,7 @@ func TestAWindowThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		h := &house{dir: t.TempDir(), work: func(context.Context, control.Window, <-chan struct{}, <-chan loop.Request) (string, error) {
+		h := &house{dir: t.TempDir(), work: func(context.Context, daemon.Window, <-chan struct{}, <-chan loop.Request) (string, error) {
 			switch n++; {
 			case n == 1:
 				panic("a bug")
@@ -181,7 +180,7 @@ func TestAPersonPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: briefly, hand: func(loop.Payload) (bool, error) { return false, nil }}
 		h.open(t)
-		if done, err := h.daemon.Do(t.Context(), control.Pause, "guests"); err != nil || done != "paused: no window opens until loopd resume" {
+		if done, err := h.daemon.Do(t.Context(), daemon.Pause, "guests"); err != nil || done != "paused: no window opens until loopd resume" {
 			t.Errorf("pause: %q, %v", done, err)
 		}
 		h.run(t, 50*time.Hour)
@@ -190,13 +189,13 @@ func TestAPersonPauses(t *testing.T) {
 		}
 		h.run(t, 24*time.Hour, func() { // on the 3rd, 23:00
 			<-time.After(21 * time.Hour)
-			if live := h.daemon.Live(); live.Phase != control.Held || live.Why != "paused by hand: guests" {
+			if live := h.daemon.Live(); live.Phase != daemon.Held || live.Why != "paused by hand: guests" {
 				t.Errorf("held: %+v", live)
 			}
-			if _, err := h.daemon.Do(t.Context(), control.Resume, ""); err != nil {
+			if _, err := h.daemon.Do(t.Context(), daemon.Resume, ""); err != nil {
 				t.Error(err)
 			}
-			if _, err := h.daemon.Do(t.Context(), control.Resume, ""); err == nil {
+			if _, err := h.daemon.Do(t.Context(), daemon.Resume, ""); err == nil {
 				t.Error("resumed twice")
 			}
 		})
@@ -216,7 +215,7 @@ func TestWordsReachTheLoop(t *testing.T) {
 			byHand = append(byHand, p.Kind())
 			return true, nil
 		}}
-		h.work = func(_ context.Context, _ control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
+		h.work = func(_ context.Context, _ daemon.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			over := time.After(4 * time.Hour)
 			for {
 				select {
@@ -237,16 +236,16 @@ func TestWordsReachTheLoop(t *testing.T) {
 			if !h.daemon.Alive(t.Context()) {
 				t.Error("the loop is said not to answer")
 			}
-			for _, w := range []control.Word{control.Finish, control.Halt} {
+			for _, w := range []daemon.Command{daemon.Finish, daemon.Halt} {
 				if _, err := h.daemon.Do(t.Context(), w, ""); err != nil {
 					t.Error(w, err)
 				}
 			}
 			<-time.After(8 * time.Hour) // between two windows
-			if live := h.daemon.Live(); live.Phase != control.Idle || live.Until.Hour() != 22 || live.Stopped != "done" {
+			if live := h.daemon.Live(); live.Phase != daemon.Idle || live.Until.Hour() != 22 || live.Stopped != "done" {
 				t.Errorf("idle: %+v", live)
 			}
-			if _, err := h.daemon.Do(t.Context(), control.Resume, ""); err != nil {
+			if _, err := h.daemon.Do(t.Context(), daemon.Resume, ""); err != nil {
 				t.Error(err)
 			}
 		})
@@ -269,21 +268,21 @@ func TestALoopThatHangs(t *testing.T) {
 			if h.daemon.Alive(short) {
 				t.Error("a loop that takes no ask counts as alive")
 			}
-			if _, err := h.daemon.Do(short, control.Finish, ""); err == nil {
+			if _, err := h.daemon.Do(short, daemon.Finish, ""); err == nil {
 				t.Error("nobody answered, and that was no error")
 			}
 		})
 	})
 }
 
-// TestBadMemory: a file that cannot be read stops the start, with its name.
-func TestBadMemory(t *testing.T) {
+// TestNew_DamagedState: a file that cannot be read stops the start, with its name.
+func TestNew_DamagedState(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "serve.json"), []byte("{half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.New(daemon.Options{Dir: dir, Board: daemon.NewBoard("serve", admission.Wall{}, nil)}); err == nil {
+	if _, err := daemon.New(daemon.Options{Dir: dir, Status: daemon.NewStatus("serve", admission.Wall{}, nil)}); err == nil {
 		t.Error("half a file was read")
 	}
 }

@@ -27,7 +27,7 @@ func TestALimitThatOutlastsTheWindow(t *testing.T) {
 			"no window":         {time.Time{}, time.Minute, true},
 		} {
 			said := 0
-			shift := &Shift{Clock: admission.Wall{}, End: c.end, Say: func(time.Time) { said++ }}
+			shift := &Worker{Clock: admission.Wall{}, End: c.end, Say: func(time.Time) { said++ }}
 			paused := loop.Paused{Reason: "usage_limit", Class: harness.UsageLimit, Until: time.Now().Add(c.lifts)}
 			s := &loop.State{Paused: &paused, ChangedAt: time.Now()}
 			due, start := admission.Due(s.ChangedAt, paused.Until), time.Now()

@@ -42,7 +42,7 @@ func (h *held) Run(_ context.Context, spec harness.Spec) (harness.Trial, error) 
 
 // shift is a shift on a small campaign of one cell without candidates, which ends
 // after its pilot.
-func shift(t *testing.T, hold *loop.Paused) (*daemon.Shift, *admission.Moved) {
+func shift(t *testing.T, hold *loop.Paused) (*daemon.Worker, *admission.Moved) {
 	t.Helper()
 	user, home := filepath.Join(t.TempDir(), "user"), campaign.Home{Dir: filepath.Join(t.TempDir(), "state")}
 	bundled, err := fs.Sub(plugins.FS(), "os-adr")
@@ -72,8 +72,8 @@ func shift(t *testing.T, hold *loop.Paused) (*daemon.Shift, *admission.Moved) {
 	if err := c.Begin(t.Context(), set, campaign.Grid{Objective: []harness.Cell{{Scenario: "R1", Tier: "sonnet"}}}); err != nil {
 		t.Fatal(err)
 	}
-	return &daemon.Shift{
-		Campaign: c, Governor: admission.New(admission.Options{Parallel: 1}), Clock: now, Board: daemon.NewBoard("serve", now, nil),
+	return &daemon.Worker{
+		Campaign: c, Governor: admission.New(admission.Options{Parallel: 1}), Clock: now, Status: daemon.NewStatus("serve", now, nil),
 		Loop: loop.Loop{Executor: &held{clock: now, hold: hold}, Parallel: 1},
 	}, now
 }
@@ -231,7 +231,7 @@ func TestABoardShowsSessions(t *testing.T) {
 	t.Parallel()
 	store, spec := t.TempDir(), harness.Spec{Campaign: "a", Attempt: 2}
 	spec.Slot.Cell, spec.Slot.Rep = harness.Cell{Scenario: "R1", Tier: "sonnet"}, 3
-	board := daemon.NewBoard("run", admission.Wall{}, nil)
+	board := daemon.NewStatus("run", admission.Wall{}, nil)
 	lines := filepath.Join(store, spec.TrialID(), "transcript.jsonl")
 	var seen []time.Time
 	_, err := board.Seen(store, running(func() {

@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"time"
-
-	"loopd/internal/control"
 )
 
 // Schedule gives the next start after a moment, zero for never.
@@ -25,16 +23,16 @@ const overdue = 24 * time.Hour
 // Next is the window to open after the one that began at last: one that should
 // be open now, else the next to begin. Of several that should be open the newest
 // counts. The second result is false when none will ever begin.
-func (w Windows) Next(now, last time.Time) (control.Window, bool) {
+func (w Windows) Next(now, last time.Time) (Window, bool) {
 	from := now.Add(-overdue)
 	// A start far ahead was noted by a clock that was wrong.
 	if last.After(from) && last.Before(now.Add(overdue)) {
 		from = last
 	}
-	var open, next control.Window
+	var open, next Window
 	for _, s := range w.Starts {
 		for at := s.Next(from); !at.IsZero(); at = s.Next(at) {
-			found := control.Window{Start: at, End: w.End(at)}
+			found := Window{Start: at, End: w.End(at)}
 			if at.After(now) {
 				if next.Start.IsZero() || at.Before(next.Start) {
 					next = found

@@ -16,7 +16,6 @@ import (
 	"loopd/harness"
 	"loopd/internal/admission"
 	"loopd/internal/atomicfile"
-	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/internal/gateway"
 	"loopd/internal/simmodel"
@@ -63,7 +62,7 @@ type Phase struct {
 type night struct {
 	NightOptions
 	clock *admission.Moved
-	board *daemon.Board
+	board *daemon.Status
 	log   *slog.Logger
 	drain chan struct{}
 	out   Result
@@ -92,19 +91,19 @@ func RunNight(ctx context.Context, o NightOptions) (Result, []NightFault, error)
 		return Result{}, nil, err
 	}
 	n.clock = admission.NewMoved(n.phase.Now, n.moved)
-	n.board = daemon.NewBoard("serve", n.clock, nil)
+	n.board = daemon.NewStatus("serve", n.clock, nil)
 	if err := home(o.Dir).Make(); err != nil {
 		return Result{}, nil, err
 	}
 	d, err := daemon.New(daemon.Options{
-		Dir: home(o.Dir).Dir, Clock: n.clock, Windows: o.Windows, Work: n.work, Guard: o.Guard, Board: n.board, Drain: n.drain, Log: n.log,
-		Hand:   func(context.Context, loop.Payload) (bool, error) { return false, nil },
+		Dir: home(o.Dir).Dir, Clock: n.clock, Windows: o.Windows, Work: n.work, Guard: o.Guard, Status: n.board, Drain: n.drain, Log: n.log,
+		Apply:  func(context.Context, loop.Payload) (bool, error) { return false, nil },
 		Notify: func(kind, why string) { n.log.Error(kind, "why", why); n.stop() },
 	})
 	if err != nil {
 		return Result{}, nil, err
 	}
-	socket, err := control.Serve(home(o.Dir).Dir, d)
+	socket, err := daemon.Serve(home(o.Dir).Dir, d)
 	if err != nil {
 		return Result{}, nil, err
 	}
@@ -163,7 +162,7 @@ func (n *night) change(f func(*Phase)) {
 func (n *night) moved(to time.Time) { n.change(func(p *Phase) { p.Now = to }) }
 
 // work is one window of the night.
-func (n *night) work(ctx context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
+func (n *night) work(ctx context.Context, w daemon.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 	n.change(func(p *Phase) { p.Windows = append(p.Windows, w.Start) })
 	n.asks, n.end = asks, w.End
 	sealed, err := openSuite(ctx, n.Dir, n.Suite)
@@ -199,7 +198,7 @@ func (n *night) shift(ctx context.Context, r *run, l loop.Loop, gate *gateway.Ga
 		observe(s, e)
 		n.crash(s)
 	}
-	shift := daemon.Shift{Campaign: r.campaign, Governor: g, Clock: n.clock, Loop: l, End: n.end, Asks: n.asks, Board: n.board}
+	shift := daemon.Worker{Campaign: r.campaign, Governor: g, Clock: n.clock, Loop: l, End: n.end, Asks: n.asks, Status: n.board}
 	return shift.Run(ctx, r.Drain)
 }
 

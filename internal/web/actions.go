@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"loopd/internal/campaign"
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -19,31 +19,31 @@ type confirmData struct {
 }
 
 // words are what may be done from a page, and what that means.
-var words = map[control.Word]string{
-	control.Pause:  "Sessions under way end and count; nothing starts until it is resumed.",
-	control.Resume: "What is paused, or halted for something outside the measurement, goes on.",
-	control.Halt:   "Sessions under way are ended now and are void; nothing starts until it is resumed.",
-	control.Finish: "The search ends; the gate is run with what is left of the budget.",
+var words = map[daemon.Command]string{
+	daemon.Pause:  "Sessions under way end and count; nothing starts until it is resumed.",
+	daemon.Resume: "What is paused, or halted for something outside the measurement, goes on.",
+	daemon.Halt:   "Sessions under way are ended now and are void; nothing starts until it is resumed.",
+	daemon.Finish: "The search ends; the gate is run with what is left of the budget.",
 }
 
 func (s *Server) confirmPage(r *http.Request) (string, any, error) {
-	word := control.Word(r.PathValue("word"))
+	word := daemon.Command(r.PathValue("word"))
 	about, ok := words[word]
 	if !ok {
 		return "", nil, missing("such action")
 	}
-	return "Really " + string(word) + "?", confirmData{string(word), about, word == control.Pause || word == control.Halt}, nil
+	return "Really " + string(word) + "?", confirmData{string(word), about, word == daemon.Pause || word == daemon.Halt}, nil
 }
 
 // do says a word to the loopd that runs. It is recorded there, as an event.
 func (s *Server) do(w http.ResponseWriter, r *http.Request) {
-	word := control.Word(r.PathValue("word"))
+	word := daemon.Command(r.PathValue("word"))
 	if _, ok := words[word]; !ok {
 		s.answer(w, r, nil, missing("such action"))
 		return
 	}
-	done, err := control.Dial(s.o.Dir).Do(r.Context(), word, r.PostForm.Get("reason"))
-	if _, nobody := errors.AsType[*control.NotRunningError](err); nobody {
+	done, err := daemon.Dial(s.o.Dir).Do(r.Context(), word, r.PostForm.Get("reason"))
+	if _, nobody := errors.AsType[*daemon.NotRunningError](err); nobody {
 		err = &problem{http.StatusConflict, "no loopd runs here that could be told; loopd serve, or loopd run"}
 	}
 	s.said(w, r, "/", done, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/internal/ledger"
 	"loopd/loop"
 )
@@ -145,10 +145,10 @@ func (a attacked) errors(t *testing.T) {
 
 // keptUpToDate looks at a page that is open while loopd goes on.
 func keptUpToDate(t *testing.T, b *browser, s site, dir string, n *night) {
-	runs := &told{live: control.Live{PID: 4711, Verb: "serve", Phase: control.Running, Sessions: []control.Session{{Cell: "R1/haiku", Rep: 3, Attempt: 1, Since: nightLooked}}}}
+	runs := &told{live: daemon.Live{PID: 4711, Verb: "serve", Phase: daemon.Running, Sessions: []daemon.Session{{Cell: "R1/haiku", Rep: 3, Attempt: 1, Since: nightLooked}}}}
 	b.do(t, chromedp.Navigate(b.address(s, "/")))
 	b.until(t, `document.querySelector("#now").innerText.includes("Not running since")`)
-	c, err := control.Serve(dir, runs)
+	c, err := daemon.Serve(dir, runs)
 	if err != nil {
 		t.Fatal(err)
 	}

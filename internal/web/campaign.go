@@ -10,7 +10,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -33,7 +33,7 @@ type figures struct{ Forest, Timeline, Windows, Invalid figure }
 
 // nowData is what is going on, which the page keeps up to date by itself.
 type nowData struct {
-	Live  *control.Live
+	Live  *daemon.Live
 	Since time.Time // of the last event, where nothing runs
 	Head  string
 	Over  bool // the campaign has ended
@@ -68,7 +68,7 @@ func (s *Server) campaignPage(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-func (s *Server) campaignOf(live *control.Live, v view, at int) campaignData {
+func (s *Server) campaignOf(live *daemon.Live, v view, at int) campaignData {
 	b := v.built(at)
 	rep := b.digest.Campaign
 	d := campaignData{Report: rep, Digest: b.digest, Now: nowOf(live, v), Adopt: s.adoptionOf(v, at), figures: b.figures, Exposed: b.exposed}
@@ -134,7 +134,7 @@ func exposures(st *loop.State) [][2]report.Rate {
 }
 
 // nowOf is what is going on, in the newest campaign.
-func nowOf(live *control.Live, v view) nowData {
+func nowOf(live *daemon.Live, v view) nowData {
 	n := nowData{Live: live}
 	at, ok := v.campaign("")
 	if !ok {

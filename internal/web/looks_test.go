@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 )
 
 // unkind is a name as nobody should give: long, from right to left, with what has
@@ -110,8 +110,8 @@ func printed(t *testing.T, b *browser, s site, paths ...string) {
 // withoutScripts goes through what pages are for in a browser that runs no script:
 // every page shows the same, and forms reach the loopd that runs.
 func withoutScripts(t *testing.T, b *browser, s site, dir string) {
-	runs := &told{live: control.Live{PID: 4711, Verb: "serve", Phase: control.Idle}}
-	c, err := control.Serve(dir, runs)
+	runs := &told{live: daemon.Live{PID: 4711, Verb: "serve", Phase: daemon.Idle}}
+	c, err := daemon.Serve(dir, runs)
 	if err != nil {
 		t.Fatal(err)
 	}

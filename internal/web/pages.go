@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -105,11 +105,11 @@ func spanText(e *report.Effect) string {
 }
 
 // stateWord is what a loopd that runs does, in words.
-func stateWord(l *control.Live) string {
+func stateWord(l *daemon.Live) string {
 	switch l.Phase {
-	case control.Running:
+	case daemon.Running:
 		return fmt.Sprintf("running, %d sessions under way", len(l.Sessions))
-	case control.Idle:
+	case daemon.Idle:
 		return "idle until the next window"
 	}
 	text := string(l.Phase)

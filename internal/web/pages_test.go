@@ -14,7 +14,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -278,19 +278,19 @@ func TestAPortInUseNamesAFreeOne(t *testing.T) {
 type told struct {
 	mu   sync.Mutex
 	said []string
-	live control.Live
+	live daemon.Live
 }
 
-func (s *told) Live() control.Live {
+func (s *told) Live() daemon.Live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live
 }
 
-func (s *told) Do(_ context.Context, w control.Word, reason string) (string, error) {
+func (s *told) Do(_ context.Context, w daemon.Command, reason string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w == control.Finish {
+	if w == daemon.Finish {
 		return "", fmt.Errorf("nothing is searched for")
 	}
 	s.said = append(s.said, string(w)+" "+reason)
@@ -300,8 +300,8 @@ func (s *told) Do(_ context.Context, w control.Word, reason string) (string, err
 func TestWordsReachTheLoopdThatRuns(t *testing.T) {
 	t.Parallel()
 	dir := privateDir(t)
-	runs := &told{live: control.Live{PID: 4711, Verb: "serve", Phase: control.Idle}}
-	c, err := control.Serve(dir, runs)
+	runs := &told{live: daemon.Live{PID: 4711, Verb: "serve", Phase: daemon.Idle}}
+	c, err := daemon.Serve(dir, runs)
 	if err != nil {
 		t.Fatal(err)
 	}

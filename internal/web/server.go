@@ -19,7 +19,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 )
 
 // Setting is one setting in force and where it came from.
@@ -303,8 +303,8 @@ func send(w http.ResponseWriter, r *http.Request, page []byte) {
 }
 
 // liveNow is what the loopd that runs does, nil where none runs.
-func (s *Server) liveNow(ctx context.Context) *control.Live {
-	l, err := control.Dial(s.o.Dir).Live(ctx)
+func (s *Server) liveNow(ctx context.Context) *daemon.Live {
+	l, err := daemon.Dial(s.o.Dir).Live(ctx)
 	if err != nil {
 		return nil
 	}

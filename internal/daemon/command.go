@@ -1,24 +1,24 @@
-package control
+package daemon
 
 import (
 	"fmt"
 	"time"
 )
 
-// Word is what a person tells a loopd that runs.
-type Word string
+// Command is what a person tells a loopd that runs.
+type Command string
 
 // The words.
 const (
-	Pause  Word = "pause"  // start nothing more until Resume
-	Resume Word = "resume" // lift a pause, or a halt that lifts
-	Halt   Word = "halt"   // end the running sessions, start nothing until Resume
-	Finish Word = "finish" // end the search; the gate is next
-	Look   Word = "look"   // a candidate waits in the spool
+	Pause  Command = "pause"  // start nothing more until Resume
+	Resume Command = "resume" // lift a pause, or a halt that lifts
+	Halt   Command = "halt"   // end the running sessions, start nothing until Resume
+	Finish Command = "finish" // end the search; the gate is next
+	Look   Command = "look"   // a candidate waits in the spool
 )
 
-// Words lists them.
-func Words() []Word { return []Word{Pause, Resume, Halt, Finish, Look} }
+// Commands lists them.
+func Commands() []Command { return []Command{Pause, Resume, Halt, Finish, Look} }
 
 // Phase is what a loopd that runs is doing.
 type Phase string
@@ -83,7 +83,7 @@ func (e *SilentError) Error() string {
 
 // RefusedError is the answer of a loopd that runs and will not do what it was told.
 type RefusedError struct {
-	Word Word
+	Word Command
 	Why  string
 }
 

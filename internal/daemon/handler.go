@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"sync"
 
-	"loopd/internal/control"
 	"loopd/loop"
 )
 
-// Desk passes a person's words to the loop that runs, and says what became of
+// Handler passes a person's words to the loop that runs, and says what became of
 // them. It is what the socket sees of a single run; a Daemon has one as well.
-type Desk struct {
-	Board *Board
+type Handler struct {
+	Status *Status
 
 	asks chan loop.Request
 	mu   sync.Mutex
@@ -21,16 +20,16 @@ type Desk struct {
 	next chan struct{} // closed when somebody hears them the next time
 }
 
-var _ control.Service = (*Desk)(nil)
+var _ Service = (*Handler)(nil)
 
-// NewDesk makes the desk beside a board.
-func NewDesk(b *Board) *Desk {
-	return &Desk{Board: b, asks: make(chan loop.Request), next: make(chan struct{})}
+// NewHandler makes the stub beside a board.
+func NewHandler(b *Status) *Handler {
+	return &Handler{Status: b, asks: make(chan loop.Request), next: make(chan struct{})}
 }
 
 // Open says that somebody hears asks from now on, until the function it returns
 // is called.
-func (d *Desk) Open() (asks <-chan loop.Request, shut func()) {
+func (d *Handler) Open() (asks <-chan loop.Request, shut func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	over := make(chan struct{})
@@ -46,7 +45,7 @@ func (d *Desk) Open() (asks <-chan loop.Request, shut func()) {
 }
 
 // opens is closed when somebody hears asks the next time.
-func (d *Desk) opens() <-chan struct{} {
+func (d *Handler) opens() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.next
@@ -56,7 +55,7 @@ func (d *Desk) opens() <-chan struct{} {
 var errShut = errors.New("no campaign is running")
 
 // tell has the loop that runs record a payload; errShut where none runs.
-func (d *Desk) tell(ctx context.Context, p loop.Payload) error {
+func (d *Handler) tell(ctx context.Context, p loop.Payload) error {
 	d.mu.Lock()
 	shut := d.shut
 	d.mu.Unlock()
@@ -91,11 +90,11 @@ func answered(told <-chan error, shut <-chan struct{}) error {
 }
 
 // Live is what the board shows.
-func (d *Desk) Live() control.Live { return d.Board.Live() }
+func (d *Handler) Live() Live { return d.Status.Live() }
 
 // Do does what a person says to the campaign that runs.
-func (d *Desk) Do(ctx context.Context, w control.Word, reason string) (string, error) {
-	if w == control.Look {
+func (d *Handler) Do(ctx context.Context, w Command, reason string) (string, error) {
+	if w == Look {
 		return d.look(), nil
 	}
 	p, done, err := payloadOf(w, reason)
@@ -107,15 +106,15 @@ func (d *Desk) Do(ctx context.Context, w control.Word, reason string) (string, e
 
 // payloadOf is what a word puts into the ledger, and what is answered once it is
 // there.
-func payloadOf(w control.Word, reason string) (loop.Payload, string, error) {
+func payloadOf(w Command, reason string) (loop.Payload, string, error) {
 	switch w {
-	case control.Pause:
+	case Pause:
 		return loop.Paused{Reason: byHand("paused by hand", reason), ByHand: true}, "paused: running sessions end, and nothing starts until loopd resume", nil
-	case control.Resume:
+	case Resume:
 		return loop.Resumed{}, "going on", nil
-	case control.Halt:
+	case Halt:
 		return loop.Halted{Reason: byHand("halted by hand", reason), ByHand: true}, "halted: running sessions are ended; loopd resume goes on", nil
-	case control.Finish:
+	case Finish:
 		return loop.Finished{}, "the search ends; its gate is next", nil
 	}
 	return nil, "", fmt.Errorf("nobody knows the word %q", w)
@@ -129,10 +128,10 @@ func byHand(what, reason string) string {
 }
 
 // look says when a candidate that waits in the spool is taken.
-func (d *Desk) look() string {
+func (d *Handler) look() string {
 	l := d.Live()
 	switch {
-	case l.Phase == control.Running || l.Phase == control.Waiting:
+	case l.Phase == Running || l.Phase == Waiting:
 		return "the loopd that runs takes it after the candidate under way"
 	case !l.Until.IsZero():
 		return "the loopd that runs takes it in its next window, " + l.Until.Local().Format("Mon 15:04")
@@ -141,7 +140,7 @@ func (d *Desk) look() string {
 }
 
 // Alive says whether the loop that runs still answers; true where none runs.
-func (d *Desk) Alive(ctx context.Context) bool {
+func (d *Handler) Alive(ctx context.Context) bool {
 	err := d.tell(ctx, nil)
 	return err == nil || errors.Is(err, errShut)
 }

@@ -12,16 +12,16 @@ import (
 	"loopd/internal/atomicfile"
 )
 
-// memoryName is the file in the state directory that keeps a daemon from opening
+// stateName is the file in the state directory that keeps a daemon from opening
 // a window twice, and from forgetting that a person said pause.
-const memoryName = "serve.json"
+const stateName = "serve.json"
 
 // LockName is the lock of the one loopd that runs or serves in a state directory.
 // The ledger's own lock is held only while a campaign is open.
 const LockName = "running.lock"
 
-// Memory is what a daemon knows over a restart, beside the ledger.
-type Memory struct {
+// State is what a daemon knows over a restart, beside the ledger.
+type State struct {
 	// LastStart is the start of the window opened last.
 	LastStart time.Time `json:"last_start,omitzero"`
 	// Open: that window was not worked to its end, because loopd was killed or
@@ -32,11 +32,11 @@ type Memory struct {
 	Why  string    `json:"why,omitempty"`
 }
 
-// readMemory returns what is remembered for a state directory; nothing where
+// readState returns what is remembered for a state directory; nothing where
 // there is no file.
-func readMemory(dir string) (Memory, error) {
-	var m Memory
-	data, err := os.ReadFile(filepath.Join(dir, memoryName))
+func readState(dir string) (State, error) {
+	var m State
+	data, err := os.ReadFile(filepath.Join(dir, stateName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
@@ -44,15 +44,15 @@ func readMemory(dir string) (Memory, error) {
 		err = json.Unmarshal(data, &m)
 	}
 	if err != nil {
-		return m, fmt.Errorf("read %s: %w", filepath.Join(dir, memoryName), err)
+		return m, fmt.Errorf("read %s: %w", filepath.Join(dir, stateName), err)
 	}
 	return m, nil
 }
 
-func (m Memory) write(dir string) error {
+func (m State) write(dir string) error {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(filepath.Join(dir, memoryName), append(data, '\n'), 0o600)
+	return atomicfile.WriteFile(filepath.Join(dir, stateName), append(data, '\n'), 0o600)
 }

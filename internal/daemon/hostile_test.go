@@ -1,4 +1,4 @@
-package control_test
+package daemon_test
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 	"testing"
 	"time"
 
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 )
 
 // heard keeps the words it was told. One that takes long is done when it is.
 type heard struct {
-	desk
+	stub
 	mu    sync.Mutex
-	words []control.Word
+	words []daemon.Command
 	slow  time.Duration
 }
 
-func (h *heard) Do(ctx context.Context, w control.Word, _ string) (string, error) {
+func (h *heard) Do(ctx context.Context, w daemon.Command, _ string) (string, error) {
 	h.mu.Lock()
 	h.words = append(h.words, w)
 	h.mu.Unlock()
@@ -42,20 +42,20 @@ func TestEveryWordArrives(t *testing.T) {
 	t.Parallel()
 	dir, h := t.TempDir(), &heard{}
 	serve(t, dir, h)
-	all := []control.Word{control.Pause, control.Resume, control.Halt, control.Finish, control.Look}
-	for _, w := range append([]control.Word{"erase"}, all...) {
-		if _, err := control.Dial(dir).Do(t.Context(), w, ""); (err == nil) != (w != "erase") {
+	all := []daemon.Command{daemon.Pause, daemon.Resume, daemon.Halt, daemon.Finish, daemon.Look}
+	for _, w := range append([]daemon.Command{"erase"}, all...) {
+		if _, err := daemon.Dial(dir).Do(t.Context(), w, ""); (err == nil) != (w != "erase") {
 			t.Errorf("%s: %v", w, err)
 		}
 	}
-	if !slices.Equal(h.words, all) || !slices.Equal(control.Words(), all) {
-		t.Errorf("heard %v of %v, want %v", h.words, control.Words(), all)
+	if !slices.Equal(h.words, all) || !slices.Equal(daemon.Commands(), all) {
+		t.Errorf("heard %v of %v, want %v", h.words, daemon.Commands(), all)
 	}
 }
 
-func serve(t *testing.T, dir string, s control.Service) *control.Server {
+func serve(t *testing.T, dir string, s daemon.Service) *daemon.Server {
 	t.Helper()
-	server, err := control.Serve(dir, s)
+	server, err := daemon.Serve(dir, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func serve(t *testing.T, dir string, s control.Service) *control.Server {
 func TestHostileClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	serve(t, dir, &heard{desk: desk{control.Live{PID: 4711}}, slow: 6 * time.Second})
+	serve(t, dir, &heard{stub: stub{daemon.Live{PID: 4711}}, slow: 6 * time.Second})
 	dial := func(say string) net.Conn {
 		c, err := net.Dial("unix", filepath.Join(dir, "control.sock"))
 		if err != nil {
@@ -89,10 +89,10 @@ func TestHostileClients(t *testing.T) {
 	}
 	shut = append(shut, dial("GET /"+strings.Repeat("x", 10<<20)),
 		dial("POST /do/pause HTTP/1.1\r\nHost: loopd\r\nContent-Length: 50\r\n\r\n{\"reason\":\""))
-	if got, err := control.Dial(dir).Live(t.Context()); err != nil || got.PID != 4711 {
+	if got, err := daemon.Dial(dir).Live(t.Context()); err != nil || got.PID != 4711 {
 		t.Errorf("nobody is answered meanwhile: %+v, %v", got, err)
 	}
-	if done, err := control.Dial(dir).Do(t.Context(), control.Finish, ""); err != nil || done != "done" {
+	if done, err := daemon.Dial(dir).Do(t.Context(), daemon.Finish, ""); err != nil || done != "done" {
 		t.Errorf("a word that takes 6 s: %q, %v", done, err)
 	}
 	for i, c := range shut {
@@ -116,10 +116,10 @@ func TestASilentLoopd(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := control.Dial(dir).Live(ctx); !as[*control.SilentError](err) || !strings.Contains(err.Error(), dir) {
+	if _, err := daemon.Dial(dir).Live(ctx); !as[*daemon.SilentError](err) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("got %v, want *SilentError", err)
 	}
-	if _, err := control.Dial(dir).Do(ctx, control.Pause, ""); !as[*control.SilentError](err) {
+	if _, err := daemon.Dial(dir).Do(ctx, daemon.Pause, ""); !as[*daemon.SilentError](err) {
 		t.Errorf("a word: got %v, want *SilentError", err)
 	}
 }
@@ -151,7 +151,7 @@ func TestNoPlaceForASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{dir, filepath.Join(dir, "nowhere"), filepath.Join(dir, strings.Repeat("nowhere/", 20))} {
-		if _, err := control.Serve(dir, desk{}); err == nil || !strings.HasPrefix(err.Error(), "open control socket: ") {
+		if _, err := daemon.Serve(dir, stub{}); err == nil || !strings.HasPrefix(err.Error(), "open control socket: ") {
 			t.Errorf("%s: got %v", dir, err)
 		}
 	}
@@ -171,15 +171,15 @@ func TestTheDirectoryOfShortPaths(t *testing.T) {
 		}
 	}
 	must(os.MkdirAll(dir, 0o700))
-	server, err := control.Serve(dir, desk{})
+	server, err := daemon.Serve(dir, stub{})
 	must(err)
-	_, err = control.Dial(dir).Live(t.Context())
+	_, err = daemon.Dial(dir).Live(t.Context())
 	must(err)
 	must(server.Close())
 	refused := func(how string) {
 		t.Helper()
-		_, served := control.Serve(dir, desk{})
-		_, asked := control.Dial(dir).Live(t.Context())
+		_, served := daemon.Serve(dir, stub{})
+		_, asked := daemon.Dial(dir).Live(t.Context())
 		for _, err := range []error{served, asked} {
 			if err == nil || !strings.Contains(err.Error(), "is not a directory of this user alone") {
 				t.Errorf("%s: got %v", how, err)
@@ -195,7 +195,7 @@ func TestTheDirectoryOfShortPaths(t *testing.T) {
 	must(os.Symlink(t.TempDir(), base))
 	refused("a link")
 	must(os.Remove(base))
-	if _, err := control.Dial(dir).Live(t.Context()); !as[*control.NotRunningError](err) {
+	if _, err := daemon.Dial(dir).Live(t.Context()); !as[*daemon.NotRunningError](err) {
 		t.Errorf("it is gone: got %v", err)
 	}
 	must(os.Mkdir(base, 0o700))

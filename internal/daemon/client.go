@@ -1,4 +1,4 @@
-package control
+package daemon
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func (c Client) Live(ctx context.Context) (Live, error) {
 // Do says a word and returns what became of it: *RefusedError where the loopd
 // that runs will not, *NotRunningError where none does, *SilentError where it does
 // not answer.
-func (c Client) Do(ctx context.Context, w Word, reason string) (string, error) {
+func (c Client) Do(ctx context.Context, w Command, reason string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, doTime)
 	defer cancel()
 	until, _ := ctx.Deadline()

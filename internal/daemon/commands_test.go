@@ -14,7 +14,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"loopd/internal/control"
 	"loopd/internal/daemon"
 	"loopd/loop"
 )
@@ -49,7 +48,7 @@ func (c *work) grant(p loop.Payload) error {
 }
 
 // window is one of it. Opening takes a moment, as a ledger does.
-func (c *work) window(_ context.Context, w control.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
+func (c *work) window(_ context.Context, w daemon.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 	<-time.After(2 * time.Second)
 	if c.under && (c.paused || c.halted) {
 		return "paused", nil
@@ -158,7 +157,7 @@ func saying(t *testing.T, steps []step) string {
 		default:
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			_, err := h.daemon.Do(ctx, control.Word(s.Do), "")
+			_, err := h.daemon.Do(ctx, daemon.Command(s.Do), "")
 			cancel()
 			if time.Since(began) > 20*time.Second {
 				return fmt.Sprintf("step %d, %v: answered after %v: %v", i, s, time.Since(began), err)
@@ -200,7 +199,7 @@ func TestResumeWithinAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
-		h.work = func(_ context.Context, _ control.Window, _ <-chan struct{}, asks <-chan loop.Request) (string, error) {
+		h.work = func(_ context.Context, _ daemon.Window, _ <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			over := time.After(2 * time.Hour)
 			for {
 				select {
@@ -213,7 +212,7 @@ func TestResumeWithinAWindow(t *testing.T) {
 		}
 		h.run(t, 5*time.Hour, func() { // in the window of the 31st
 			<-time.After(time.Hour)
-			for _, w := range []control.Word{control.Pause, control.Resume} {
+			for _, w := range []daemon.Command{daemon.Pause, daemon.Resume} {
 				if _, err := h.daemon.Do(t.Context(), w, ""); err != nil {
 					t.Error(w, err)
 				}
@@ -234,10 +233,10 @@ func TestResumeThatFails(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: briefly, hand: func(loop.Payload) (bool, error) { return true, gone }}
 		h.run(t, 30*time.Hour, func() {
 			<-time.After(2 * time.Hour) // the window of the 31st is over
-			if done, err := h.daemon.Do(t.Context(), control.Pause, ""); err != nil {
+			if done, err := h.daemon.Do(t.Context(), daemon.Pause, ""); err != nil {
 				t.Errorf("pause: %q, %v; want the windows held all the same", done, err)
 			}
-			if _, err := h.daemon.Do(t.Context(), control.Resume, ""); !errors.Is(err, gone) {
+			if _, err := h.daemon.Do(t.Context(), daemon.Resume, ""); !errors.Is(err, gone) {
 				t.Errorf("resume: got %v, want %v", err, gone)
 			}
 		})
@@ -256,7 +255,7 @@ func TestAPauseThatTheLoopDoesNotHear(t *testing.T) {
 			<-time.After(time.Minute)
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if done, err := h.daemon.Do(short, control.Pause, ""); err == nil {
+			if done, err := h.daemon.Do(short, daemon.Pause, ""); err == nil {
 				t.Errorf("pause: %q, and the loop has not heard it", done)
 			}
 		})
@@ -271,13 +270,13 @@ func TestALoopThatPanicsAtAWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
-		h.work = func(_ context.Context, _ control.Window, _ <-chan struct{}, asks <-chan loop.Request) (string, error) {
+		h.work = func(_ context.Context, _ daemon.Window, _ <-chan struct{}, asks <-chan loop.Request) (string, error) {
 			<-asks
 			panic("a bug")
 		}
 		h.run(t, time.Hour, func() {
 			<-time.After(time.Minute)
-			if _, err := h.daemon.Do(t.Context(), control.Finish, ""); err == nil {
+			if _, err := h.daemon.Do(t.Context(), daemon.Finish, ""); err == nil {
 				t.Error("finish: done by a loop that panicked")
 			}
 		})
@@ -289,14 +288,14 @@ func TestDraining(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
-		h.work = func(_ context.Context, _ control.Window, drain <-chan struct{}, _ <-chan loop.Request) (string, error) {
+		h.work = func(_ context.Context, _ daemon.Window, drain <-chan struct{}, _ <-chan loop.Request) (string, error) {
 			<-drain
 			<-time.After(10 * time.Minute)
 			return "drained", nil
 		}
 		h.run(t, time.Hour, func() {
 			<-time.After(time.Hour + time.Minute)
-			if live := h.daemon.Live(); live.Phase != control.Stopping {
+			if live := h.daemon.Live(); live.Phase != daemon.Stopping {
 				t.Errorf("got %+v, want it stopping", live)
 			}
 		})
@@ -367,23 +366,23 @@ func TestPauseWithinAWindow(t *testing.T) {
 		h.run(t, 5*time.Hour, func() {
 			<-time.After(time.Hour)
 			for _, say := range []struct {
-				word       control.Word
+				word       daemon.Command
 				done, look string
 			}{
-				{control.Pause, "paused: running sessions end, and nothing starts until loopd resume", "the loopd that runs takes it in its next window"},
-				{control.Resume, "going on", "the loopd that runs takes it in its next window, Sat 06:00"},
-				{control.Halt, "halted: running sessions are ended; loopd resume goes on", "the loopd that runs takes it in its next window, Sat 22:00"},
-				{control.Resume, "going on", "the loopd that runs takes it in its next window, Sat 06:00"},
+				{daemon.Pause, "paused: running sessions end, and nothing starts until loopd resume", "the loopd that runs takes it in its next window"},
+				{daemon.Resume, "going on", "the loopd that runs takes it in its next window, Sat 06:00"},
+				{daemon.Halt, "halted: running sessions are ended; loopd resume goes on", "the loopd that runs takes it in its next window, Sat 22:00"},
+				{daemon.Resume, "going on", "the loopd that runs takes it in its next window, Sat 06:00"},
 			} {
 				done, err := h.daemon.Do(t.Context(), say.word, "")
 				<-time.After(10 * time.Second)
-				look, err2 := h.daemon.Do(t.Context(), control.Look, "")
+				look, err2 := h.daemon.Do(t.Context(), daemon.Look, "")
 				if done != say.done || look != say.look || errors.Join(err, err2) != nil {
 					t.Errorf("%s: %q, then %q: %v; want %q, then %q", say.word, done, look, errors.Join(err, err2), say.done, say.look)
 				}
 			}
-			h.daemon.Board.Show(control.Running, "", time.Time{})
-			if look, _ := h.daemon.Do(t.Context(), control.Look, ""); look != "the loopd that runs takes it after the candidate under way" {
+			h.daemon.Status.Show(daemon.Running, "", time.Time{})
+			if look, _ := h.daemon.Do(t.Context(), daemon.Look, ""); look != "the loopd that runs takes it after the candidate under way" {
 				t.Errorf("while it runs: %q", look)
 			}
 			if _, err := h.daemon.Do(t.Context(), "erase", ""); err == nil {
@@ -409,7 +408,7 @@ func TestADiskWithoutRoom(t *testing.T) {
 				t.Error(err)
 			}
 			<-time.After(25 * time.Hour) // the 2nd, 01:01: the window of the 1st is open, its work is done
-			for _, w := range []control.Word{control.Pause, control.Resume} {
+			for _, w := range []daemon.Command{daemon.Pause, daemon.Resume} {
 				if _, err := h.daemon.Do(t.Context(), w, ""); err == nil || !strings.Contains(err.Error(), "a restart would forget it") {
 					t.Errorf("%s: got %v", w, err)
 				}

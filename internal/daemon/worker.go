@@ -9,13 +9,12 @@ import (
 	"loopd/harness"
 	"loopd/internal/admission"
 	"loopd/internal/campaign"
-	"loopd/internal/control"
 	"loopd/loop"
 )
 
-// Shift works on one campaign for as long as it may. All fields but Asks, Board,
+// Worker works on one campaign for as long as it may. All fields but Asks, Board,
 // Mains, Room and Say are required.
-type Shift struct {
+type Worker struct {
 	Campaign *campaign.Campaign
 	Governor *admission.Governor
 	Clock    admission.Alarm
@@ -26,8 +25,8 @@ type Shift struct {
 	// NoWait returns at a limit instead of waiting until it lifts.
 	NoWait bool
 	// Asks are a person's words.
-	Asks  <-chan loop.Request
-	Board *Board
+	Asks   <-chan loop.Request
+	Status *Status
 	// Mains waits until the machine has power from outside, or stop closes, and
 	// says whether it has. The machine may sleep meanwhile.
 	Mains func(ctx context.Context, stop <-chan struct{}) bool
@@ -40,7 +39,7 @@ type Shift struct {
 
 // Run goes on until the campaign ends, halts, needs a person, or the shift is
 // over: then it is paused until its next window. The first two are in the state.
-func (s *Shift) Run(ctx context.Context, drain <-chan struct{}) error {
+func (s *Worker) Run(ctx context.Context, drain <-chan struct{}) error {
 	over, release := s.closing(drain)
 	defer release()
 	err := s.work(ctx, over)
@@ -53,10 +52,10 @@ func (s *Shift) Run(ctx context.Context, drain <-chan struct{}) error {
 // WindowOver is the reason of the pause between two windows.
 const WindowOver = "window: the time given is over"
 
-func (s *Shift) past() bool { return !s.End.IsZero() && !s.Clock.Now().Before(s.End) }
+func (s *Worker) past() bool { return !s.End.IsZero() && !s.Clock.Now().Before(s.End) }
 
 // closing is a channel that closes when drain does, or at the end of the shift.
-func (s *Shift) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
+func (s *Worker) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
 	drained := false
 	select {
 	case <-drain:
@@ -82,7 +81,7 @@ func (s *Shift) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
 	return out, func() { close(done); release(); <-gone }
 }
 
-func (s *Shift) work(ctx context.Context, drain <-chan struct{}) error {
+func (s *Worker) work(ctx context.Context, drain <-chan struct{}) error {
 	for {
 		st := s.Campaign.Current()
 		if st.Halted != nil {
@@ -97,7 +96,7 @@ func (s *Shift) work(ctx context.Context, drain <-chan struct{}) error {
 			}
 			s.Governor.Wake()
 		}
-		s.show(control.Running, "", s.End)
+		s.show(Running, "", s.End)
 		l := s.Loop
 		l.Drain, l.Requests = drain, s.Asks
 		if err := s.Campaign.Run(ctx, l); err != nil {
@@ -109,15 +108,15 @@ func (s *Shift) work(ctx context.Context, drain <-chan struct{}) error {
 	}
 }
 
-func (s *Shift) show(p control.Phase, why string, until time.Time) {
-	if s.Board != nil {
-		s.Board.Show(p, why, until)
+func (s *Worker) show(p Phase, why string, until time.Time) {
+	if s.Status != nil {
+		s.Status.Show(p, why, until)
 	}
 }
 
 // waitOut waits until a pause lifts by itself or by a person's word, records
 // that, and says whether it did. What a person asks meanwhile is done at once.
-func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.State) (bool, error) {
+func (s *Worker) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.State) (bool, error) {
 	p := *st.Paused
 	var due time.Time
 	if timed(p) {
@@ -129,7 +128,7 @@ func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.Sta
 	if s.outlasted(p, due) {
 		return false, nil // this night ends here; the pause stays for who goes on
 	}
-	s.show(control.Waiting, p.Reason, due)
+	s.show(Waiting, p.Reason, due)
 	stop := make(chan struct{})
 	result := make(chan bool, 1)
 	go func() { result <- s.wait(ctx, stop, p, due) }()
@@ -167,12 +166,12 @@ func (s *Shift) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.Sta
 func timed(p loop.Paused) bool { return !p.Battery && p.Class != harness.Disk }
 
 // outlasted says whether a pause lifts only after the end of the shift.
-func (s *Shift) outlasted(p loop.Paused, due time.Time) bool {
+func (s *Worker) outlasted(p loop.Paused, due time.Time) bool {
 	return timed(p) && !s.End.IsZero() && due.After(s.End)
 }
 
 // wait returns when the pause lifts, or stop closes, and says whether it did.
-func (s *Shift) wait(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool {
+func (s *Worker) wait(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool {
 	switch {
 	case p.Battery && s.Mains != nil:
 		return s.Mains(ctx, stop)
@@ -182,7 +181,7 @@ func (s *Shift) wait(ctx context.Context, stop <-chan struct{}, p loop.Paused, d
 	return s.Clock.Wait(ctx, stop, due)
 }
 
-func (s *Shift) ask(ctx context.Context, a loop.Request) error {
+func (s *Worker) ask(ctx context.Context, a loop.Request) error {
 	if a.Payload == nil {
 		return nil
 	}

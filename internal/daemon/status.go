@@ -10,58 +10,57 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/admission"
-	"loopd/internal/control"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
 
-// Board shows what a loopd that runs is doing. It is safe for concurrent use.
-type Board struct {
+// Status shows what a loopd that runs is doing. It is safe for concurrent use.
+type Status struct {
 	clock admission.Clock
 	drain <-chan struct{}
 
 	mu       sync.Mutex
-	live     control.Live
+	live     Live
 	sessions map[string]running // by trial id
 }
 
 type running struct {
-	shown control.Session
+	shown Session
 	lines string // the file its lines are written to
 }
 
-// NewBoard makes the board of the process that runs a verb. Once drain closes it
+// NewStatus makes the board of the process that runs a verb. Once drain closes it
 // shows that the process stops; nil never does.
-func NewBoard(verb string, c admission.Clock, drain <-chan struct{}) *Board {
-	return &Board{
+func NewStatus(verb string, c admission.Clock, drain <-chan struct{}) *Status {
+	return &Status{
 		clock: c, drain: drain, sessions: make(map[string]running),
-		live: control.Live{PID: os.Getpid(), Verb: verb, Since: c.Now().UTC(), Phase: control.Opening},
+		live: Live{PID: os.Getpid(), Verb: verb, Since: c.Now().UTC(), Phase: Opening},
 	}
 }
 
 // Show replaces what is done and why, and the next wake-up, zero for none.
-func (b *Board) Show(p control.Phase, why string, until time.Time) {
+func (b *Status) Show(p Phase, why string, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.live.Phase, b.live.Why, b.live.Until = p, why, until
 }
 
 // InWindow says which window is open; nil for none.
-func (b *Board) InWindow(w *control.Window) {
+func (b *Status) InWindow(w *Window) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.live.Window = w
 }
 
 // Pages says where pages are served.
-func (b *Board) Pages(url string) {
+func (b *Status) Pages(url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.live.Pages = url
 }
 
 // Stopped says why the work of the last window ended.
-func (b *Board) Stopped(why string) {
+func (b *Status) Stopped(why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.live.Stopped = why
@@ -69,7 +68,7 @@ func (b *Board) Stopped(why string) {
 
 // Live is what the board shows. When a session printed its last line is read from
 // the file the lines are written to.
-func (b *Board) Live() control.Live {
+func (b *Status) Live() Live {
 	b.mu.Lock()
 	out := b.live
 	list := make([]running, 0, len(b.sessions))
@@ -79,27 +78,27 @@ func (b *Board) Live() control.Live {
 	b.mu.Unlock()
 	select {
 	case <-b.drain:
-		out.Phase, out.Why, out.Until = control.Stopping, "", time.Time{}
+		out.Phase, out.Why, out.Until = Stopping, "", time.Time{}
 	default:
 	}
 	out.Now = b.clock.Now().UTC()
-	out.Sessions = make([]control.Session, 0, len(list))
+	out.Sessions = make([]Session, 0, len(list))
 	for _, r := range list {
 		if info, err := os.Stat(r.lines); err == nil && info.Size() > 0 {
 			r.shown.LastEvent = info.ModTime().UTC()
 		}
 		out.Sessions = append(out.Sessions, r.shown)
 	}
-	slices.SortFunc(out.Sessions, func(a, b control.Session) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(out.Sessions, func(a, b Session) int { return a.Since.Compare(b.Since) })
 	return out
 }
 
 // Seen notes every session of an executor on the board while it runs. Store is
 // where attempts are kept.
-func (b *Board) Seen(store string, e loop.Executor) loop.Executor { return seen{b, store, e} }
+func (b *Status) Seen(store string, e loop.Executor) loop.Executor { return seen{b, store, e} }
 
 type seen struct {
-	b     *Board
+	b     *Status
 	store string
 	e     loop.Executor
 }
@@ -109,7 +108,7 @@ func (s seen) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error)
 	id := spec.TrialID()
 	s.b.mu.Lock()
 	s.b.sessions[id] = running{
-		shown: control.Session{Cell: spec.Slot.Cell.String(), Rep: spec.Slot.Rep, Attempt: spec.Attempt, Since: time.Now().UTC()},
+		shown: Session{Cell: spec.Slot.Cell.String(), Rep: spec.Slot.Rep, Attempt: spec.Attempt, Since: time.Now().UTC()},
 		lines: filepath.Join(s.store, id, trial.TranscriptFile),
 	}
 	s.b.mu.Unlock()

@@ -1,4 +1,4 @@
-package control
+package daemon
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type Service interface {
 	// Live is what it does now.
 	Live() Live
 	// Do does what a person says, and returns what became of it in one line.
-	Do(ctx context.Context, w Word, reason string) (string, error)
+	Do(ctx context.Context, w Command, reason string) (string, error)
 }
 
 // maxBody bounds what a word may say.
@@ -61,9 +61,9 @@ func Serve(dir string, s Service) (*Server, error) {
 }
 
 func do(w http.ResponseWriter, r *http.Request, s Service) {
-	word := Word(r.PathValue("word"))
+	word := Command(r.PathValue("word"))
 	var t told
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&t); err != nil || !slices.Contains(Words(), word) {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&t); err != nil || !slices.Contains(Commands(), word) {
 		write(w, http.StatusBadRequest, answer{Refused: "not a word loopd knows"})
 		return
 	}

@@ -1,4 +1,4 @@
-package control
+package daemon
 
 import (
 	"crypto/sha256"

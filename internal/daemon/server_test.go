@@ -1,4 +1,4 @@
-package control_test
+package daemon_test
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"loopd/internal/control"
+	"loopd/internal/daemon"
 )
 
-// desk is a loopd that pauses and does nothing else.
-type desk struct{ live control.Live }
+// stub is a loopd that pauses and does nothing else.
+type stub struct{ live daemon.Live }
 
-func (d desk) Live() control.Live { return d.live }
+func (d stub) Live() daemon.Live { return d.live }
 
-func (d desk) Do(_ context.Context, w control.Word, reason string) (string, error) {
-	if w != control.Pause {
+func (d stub) Do(_ context.Context, w daemon.Command, reason string) (string, error) {
+	if w != daemon.Pause {
 		return "", errors.New("nothing is paused or halted")
 	}
 	return "paused: " + reason, nil
@@ -39,27 +39,27 @@ func TestWords(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			client := control.Dial(dir)
+			client := daemon.Dial(dir)
 			gone := func() {
 				t.Helper()
-				if _, err := client.Live(t.Context()); !as[*control.NotRunningError](err) {
+				if _, err := client.Live(t.Context()); !as[*daemon.NotRunningError](err) {
 					t.Errorf("nobody runs: got %v", err)
 				}
 			}
 			gone()
-			want := control.Live{PID: 4711, Verb: "serve", Phase: control.Idle, Until: time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC)}
-			server, err := control.Serve(dir, desk{want})
+			want := daemon.Live{PID: 4711, Verb: "serve", Phase: daemon.Idle, Until: time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC)}
+			server, err := daemon.Serve(dir, stub{want})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got, err := client.Live(t.Context()); err != nil || !cmp.Equal(got, want) {
 				t.Errorf("got %+v, %v; want %+v", got, err, want)
 			}
-			if done, err := client.Do(t.Context(), control.Pause, "the line is needed"); err != nil || done != "paused: the line is needed" {
+			if done, err := client.Do(t.Context(), daemon.Pause, "the line is needed"); err != nil || done != "paused: the line is needed" {
 				t.Errorf("pause: %q, %v", done, err)
 			}
-			_, err = client.Do(t.Context(), control.Resume, "")
-			if refused, ok := errors.AsType[*control.RefusedError](err); !ok || refused.Error() != "resume: nothing is paused or halted" {
+			_, err = client.Do(t.Context(), daemon.Resume, "")
+			if refused, ok := errors.AsType[*daemon.RefusedError](err); !ok || refused.Error() != "resume: nothing is paused or halted" {
 				t.Errorf("resume: %v", err)
 			}
 			if _, err := client.Do(t.Context(), "erase", ""); err == nil {
@@ -89,10 +89,10 @@ func TestSocketOfAKilledLoopd(t *testing.T) {
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	if _, err := control.Dial(dir).Live(t.Context()); !as[*control.NotRunningError](err) {
+	if _, err := daemon.Dial(dir).Live(t.Context()); !as[*daemon.NotRunningError](err) {
 		t.Errorf("got %v", err)
 	}
-	server, err := control.Serve(dir, desk{})
+	server, err := daemon.Serve(dir, stub{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +107,12 @@ func TestSocketOfAKilledLoopd(t *testing.T) {
 func TestTooMuch(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	server, err := control.Serve(dir, desk{})
+	server, err := daemon.Serve(dir, stub{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	if _, err := control.Dial(dir).Do(t.Context(), control.Pause, strings.Repeat("x", 1<<20)); err == nil {
+	if _, err := daemon.Dial(dir).Do(t.Context(), daemon.Pause, strings.Repeat("x", 1<<20)); err == nil {
 		t.Error("a reason of a megabyte was taken")
 	}
 }
