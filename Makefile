@@ -56,7 +56,7 @@ race:
 rungs: ## the rungs of isolation on Anthropic's sandbox runtime too; needs socat and ripgrep
 	@echo "== set up: sandbox runtime"
 	@PATH="$$(./scripts/sandbox-runtime/install.sh .tools/sandbox-runtime):$$PATH" LOOPD_REQUIRE=claude,bwrap,landlock,srt \
-		LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" go test -count=1 -run 'Rung' ./internal/sandbox ./internal/agent
+		LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" go test -count=1 -run 'Rung' ./internal/isolate ./internal/agent
 
 check: gofmt vet staticcheck darwin ## gofmt, vet, staticcheck, and vet and build for macOS
 

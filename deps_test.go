@@ -42,8 +42,8 @@ internal/testenv
   rehearsals
   scenarios
 < internal/ledger
-  internal/gitrepo
-  internal/sandbox
+  internal/git
+  internal/isolate
   internal/agent
   internal/gateway
   internal/simmodel
@@ -77,8 +77,8 @@ stats: internal/atomicfile internal/redact harness
 // owners names for every module from outside the packages that may import it.
 // "tests" stands for any test file, "*" for anything.
 const owners = `
-github.com/go-git/go-git/v5        internal/gitrepo
-github.com/go-git/go-billy/v5      internal/gitrepo
+github.com/go-git/go-git/v5        internal/git
+github.com/go-git/go-billy/v5      internal/git
 gonum.org/v1/gonum                 stats stats/rival stats/sim
 gonum.org/v1/plot                  internal/web
 github.com/prometheus/client_golang internal/web
@@ -98,12 +98,12 @@ github.com/fsnotify/fsnotify       frozen
 github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
-github.com/landlock-lsm/go-landlock internal/sandbox
-github.com/gofrs/flock             internal/ledger internal/sandbox internal/campaign internal/agent
+github.com/landlock-lsm/go-landlock internal/isolate
+github.com/gofrs/flock             internal/ledger internal/isolate internal/campaign internal/agent
 github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness tests
 github.com/google/jsonschema-go    tests
-github.com/google/uuid             internal/simmodel internal/standin internal/sandbox internal/agent internal/gateway
+github.com/google/uuid             internal/simmodel internal/standin internal/isolate internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *
 golang.org/x/term                  cmd/loopd
@@ -169,8 +169,8 @@ func TestModuleOwners(t *testing.T) {
 	t.Parallel()
 	rule(t, checkOwners,
 		map[string]string{
-			"internal/gitrepo/a.go": `package gitrepo; import _ "github.com/go-git/go-git/v5/plumbing/object"`,
-			"loop/a_test.go":        `package loop; import _ "github.com/google/go-cmp/cmp"`,
+			"internal/git/a.go": `package git; import _ "github.com/go-git/go-git/v5/plumbing/object"`,
+			"loop/a_test.go":    `package loop; import _ "github.com/google/go-cmp/cmp"`,
 		},
 		damage{map[string]string{"frozen/a.go": `package frozen; import _ "github.com/go-git/go-git/v5"`}, "frozen imports github.com/go-git/go-git/v5"},
 		damage{map[string]string{"report/a.go": `package report; import _ "gonum.org/v1/gonum/stat"`}, "report imports gonum.org/v1/gonum"},

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-//go:embed harness/*.go harness/*/*.go harness/schema/*.json stats/*.go internal/agent/*.go internal/sandbox/*.go internal/gateway/*.go internal/trial/*.go
+//go:embed harness/*.go harness/*/*.go harness/schema/*.json stats/*.go internal/agent/*.go internal/isolate/*.go internal/gateway/*.go internal/trial/*.go
 var sources embed.FS
 
 // SourceDigest returns the sha256, in hexadecimal, of every Go file that

@@ -12,7 +12,7 @@ import (
 
 // measuring lists the folders the Instrument is made of, with all below them;
 // stats has subfolders that only simulate.
-var measuring = []string{"harness", "stats", "internal/agent", "internal/sandbox", "internal/gateway", "internal/trial"}
+var measuring = []string{"harness", "stats", "internal/agent", "internal/isolate", "internal/gateway", "internal/trial"}
 
 // TestSourceDigestHoldsEveryMeasuringFile compares the embedded files with the
 // checkout, so that a new folder or a new kind of file cannot stay outside.

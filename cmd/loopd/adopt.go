@@ -12,7 +12,7 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/internal/web"
 	"loopd/loop"
@@ -234,7 +234,7 @@ func adoptable(s *loop.State, o adoptOptions) error {
 func takeOver(a campaign.Adoption) []string {
 	first := ""
 	if !a.Here {
-		first = fmt.Sprintf("git fetch %s +%s%s:%s%s && ", quoted(a.Private), gitrepo.Branches, a.Branch, gitrepo.Branches, a.Branch)
+		first = fmt.Sprintf("git fetch %s +%s%s:%s%s && ", quoted(a.Private), git.Branches, a.Branch, git.Branches, a.Branch)
 	}
 	return []string{first + "git merge " + a.Branch, first + fmt.Sprintf("git cherry-pick %.12s..%s", a.Start, a.Branch)}
 }
@@ -250,11 +250,11 @@ func quoted(word string) string {
 
 // notWritten turns why a branch could not be made into what to type instead.
 func notWritten(o adoptOptions, err error) error {
-	if _, taken := errors.AsType[*gitrepo.ConflictError](err); taken {
+	if _, taken := errors.AsType[*git.ConflictError](err); taken {
 		return hint.Usagef("loopd adopt"+again(o)+" --branch "+quoted(o.branch+"-2"), "adopt: the branch %s exists", o.branch)
 	}
-	_, bad := errors.AsType[*gitrepo.BranchNameError](err)
-	_, out := errors.AsType[*gitrepo.CheckedOutError](err)
+	_, bad := errors.AsType[*git.BranchNameError](err)
+	_, out := errors.AsType[*git.CheckedOutError](err)
 	if bad || out {
 		return hint.Usagef("loopd adopt"+again(o)+" --branch better-wording", "adopt: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 )
 
@@ -67,10 +67,10 @@ type capturedTag struct {
 }
 
 type capturedFile struct {
-	Path   string       `json:"path"`
-	Mode   gitrepo.Mode `json:"mode"`
-	Digest string       `json:"digest"`
-	Bytes  int64        `json:"bytes"`
+	Path   string   `json:"path"`
+	Mode   git.Mode `json:"mode"`
+	Digest string   `json:"digest"`
+	Bytes  int64    `json:"bytes"`
 }
 
 func runCapture(ctx context.Context, e env, dir, out string) error {
@@ -83,7 +83,7 @@ func runCapture(ctx context.Context, e env, dir, out string) error {
 	if info, err := os.Stat(e.path(dir)); err != nil || !info.IsDir() {
 		return hint.Usagef(help, "capture: %s is no directory", dir)
 	}
-	u, err := gitrepo.OpenUser(e.path(dir))
+	u, err := git.OpenUser(e.path(dir))
 	if err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("capture: %w", err), help)
 	}
@@ -124,10 +124,10 @@ func relativeTo(root, file string) string {
 }
 
 // captured reads the repository. What lies at except is the document itself.
-func captured(ctx context.Context, u *gitrepo.User, except string) (capturedState, error) {
+func captured(ctx context.Context, u *git.User, except string) (capturedState, error) {
 	s := capturedState{Branches: []capturedBranch{}, Tags: []capturedTag{}, Files: []capturedFile{}, Residue: []string{}}
 	head, err := u.Head()
-	if err != nil && !errors.Is(err, gitrepo.ErrNoCommit) {
+	if err != nil && !errors.Is(err, git.ErrNoCommit) {
 		return s, err
 	}
 	if s.Head = strings.TrimPrefix(head.Branch, "refs/heads/"); head.Detached {

@@ -14,7 +14,7 @@ import (
 
 	"loopd/internal/config"
 	"loopd/internal/doctor"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 )
@@ -151,7 +151,7 @@ func pluginChecks(e env, cfg config.Config) []doctor.Check {
 	home, homeErr := homeOf(e, cfg)
 	return []doctor.Check{
 		doctor.Simple("repository", "git init && git add --all && git commit", doctor.Bad, func(context.Context) (string, error) {
-			user, err := gitrepo.OpenUser(cfg.Plugin)
+			user, err := git.OpenUser(cfg.Plugin)
 			if err != nil {
 				return "", err
 			}

@@ -21,7 +21,7 @@ import (
 	"loopd/harness/codegraph"
 	"loopd/internal/atomicfile"
 	"loopd/internal/hint"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // What graphify is, how it is got, and what it writes that a session may see.
@@ -178,11 +178,11 @@ func buildGraph(ctx context.Context, e env, tool string, s harness.Suite, fixtur
 		}
 	}()
 	tree := s.Fixtures[fixture]
-	git, err := sandbox.NewGitTemplate(ctx, tree)
+	git, err := isolate.NewGitTemplate(ctx, tree)
 	if err != nil {
 		return b, err
 	}
-	box, err := sandbox.New(ctx, sandbox.Options{Base: e.getenv("TMPDIR"), Fixture: tree, PluginName: "none", Git: git})
+	box, err := isolate.New(ctx, isolate.Options{Base: e.getenv("TMPDIR"), Fixture: tree, PluginName: "none", Git: git})
 	if err != nil {
 		return b, err
 	}
@@ -205,7 +205,7 @@ var graphEnv = []string{
 	"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "XDG_DATA_HOME",
 }
 
-func updateGraph(ctx context.Context, e env, tool string, box *sandbox.Box) error {
+func updateGraph(ctx context.Context, e env, tool string, box *isolate.Box) error {
 	ctx, cancel := context.WithTimeout(ctx, graphTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tool, "update", ".")

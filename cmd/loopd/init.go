@@ -16,7 +16,7 @@ import (
 	"loopd/frozen"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/internal/survey"
 )
@@ -72,7 +72,7 @@ func runInit(e env, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := gitrepo.OpenUser(s.Dir); err != nil {
+	if _, err := git.OpenUser(s.Dir); err != nil {
 		return fmt.Errorf("set up %s: %w", s.Plugin.Name, err)
 	}
 	if err := s.writeSuite(e, o.own); err != nil {

@@ -15,7 +15,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -135,8 +135,8 @@ func outsideRepositories(dir string) (string, error) {
 		}
 		there = filepath.Dir(there)
 	}
-	_, err := gitrepo.OpenUser(there)
-	if _, none := errors.AsType[*gitrepo.NotRepositoryError](err); none {
+	_, err := git.OpenUser(there)
+	if _, none := errors.AsType[*git.NotRepositoryError](err); none {
 		return dir, nil
 	}
 	return "", hint.Usagef("loopd report --judged", "write judged messages: %s lies in a git repository, and the messages may hold held-out text", dir)

@@ -17,7 +17,7 @@ import (
 
 	"loopd/internal/admission"
 	"loopd/internal/hint"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/standin"
 )
 
@@ -28,8 +28,8 @@ func main() {
 // entry runs loopd, or what the program is when it was started as something
 // else: the helper within a session's walls, or the stand-in agent.
 func entry(args []string) int {
-	if sandbox.IsHelper(args) {
-		return sandbox.HelperMain(args, os.Environ())
+	if isolate.IsHelper(args) {
+		return isolate.HelperMain(args, os.Environ())
 	}
 	if filepath.Base(args[0]) == "claude" {
 		return runStandIn(args[1:])

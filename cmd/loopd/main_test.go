@@ -16,14 +16,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"loopd/internal/admission"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
 // TestMain makes the test binary loopd itself, the stand-in agent when it is
 // started under the agent's name, and the helper within a session's walls.
 func TestMain(m *testing.M) {
-	if sandbox.IsHelper(os.Args) {
+	if isolate.IsHelper(os.Args) {
 		os.Exit(entry(os.Args))
 	}
 	// Not os.Exit: under the race detector that waits a second each time.

@@ -13,7 +13,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/daemon"
 	"loopd/internal/gateway"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/internal/redact"
@@ -138,7 +138,7 @@ const runHint = "loopd run --sessions 400 --profile scout"
 // outside looks at what a campaign needs beside its suite: a repository with a
 // commit to start from, a credential and an agent.
 func outside(ctx context.Context, e env, cfg config.Config) (config.Credential, agent.Binary, error) {
-	user, err := gitrepo.OpenUser(cfg.Plugin)
+	user, err := git.OpenUser(cfg.Plugin)
 	if err != nil {
 		return config.Credential{}, agent.Binary{}, fmt.Errorf("start campaign: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"loopd/internal/admission"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -194,7 +194,7 @@ type listeners struct {
 // work runs sessions until the campaign ends, halts, needs a person, or the time
 // given is over.
 func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who listeners) error {
-	if _, err := sandbox.Sweep(""); err != nil {
+	if _, err := isolate.Sweep(""); err != nil {
 		return err
 	}
 	executor, err := trial.New(ctx, n.trial)

@@ -12,20 +12,20 @@ import (
 
 	"loopd/internal/config"
 	"loopd/internal/hint"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // ground is what sessions stand on: the walls around them, the user they run as
 // when loopd is root, and the rungs that were tried on the way.
 type ground struct {
-	walls sandbox.Walls
+	walls isolate.Walls
 	uid   int
 	tried []triedRung
 }
 
 // triedRung is one rung and why it does not stand; nil when it does.
 type triedRung struct {
-	rung sandbox.Rung
+	rung isolate.Rung
 	err  error
 }
 
@@ -50,27 +50,27 @@ func probeGround(ctx context.Context, e env, rung string) (ground, error) {
 }
 
 // rungsOf are the rungs to try, the better first.
-func rungsOf(named string) []sandbox.Rung {
+func rungsOf(named string) []isolate.Rung {
 	if named != "" && named != "auto" {
-		return []sandbox.Rung{sandbox.Rung(named)}
+		return []isolate.Rung{isolate.Rung(named)}
 	}
-	return sandbox.Rungs(runtime.GOOS)
+	return isolate.Rungs(runtime.GOOS)
 }
 
 // probeRung tries as nobody first where loopd is root, so that a session which
 // broke out would be nobody. Only in namespaces of its own may it be root.
-func probeRung(ctx context.Context, e env, rung sandbox.Rung) (sandbox.Walls, int, error) {
+func probeRung(ctx context.Context, e env, rung isolate.Rung) (isolate.Walls, int, error) {
 	uid := sessionUser()
-	o := sandbox.ProbeOptions{Rung: rung, Path: e.getenv("PATH"), UID: uid, GID: uid}
-	walls, err := sandbox.Probe(ctx, o)
-	if err == nil || uid == 0 || rung != sandbox.RungBwrap {
+	o := isolate.ProbeOptions{Rung: rung, Path: e.getenv("PATH"), UID: uid, GID: uid}
+	walls, err := isolate.Probe(ctx, o)
+	if err == nil || uid == 0 || rung != isolate.RungBwrap {
 		return walls, uid, err
 	}
 	o.UID, o.GID = 0, 0
-	if asRoot, rootErr := sandbox.Probe(ctx, o); rootErr == nil {
+	if asRoot, rootErr := isolate.Probe(ctx, o); rootErr == nil {
 		return asRoot, 0, nil
 	}
-	return sandbox.Walls{}, uid, err
+	return isolate.Walls{}, uid, err
 }
 
 // oneLine joins errors into one whose hint is the first's.
@@ -124,8 +124,8 @@ func wallHint(err error) string {
 }
 
 // limitsOf are the limits of one session.
-func limitsOf(cfg config.Config) sandbox.Limits {
-	return sandbox.Limits{Memory: int64(cfg.Memory), Disk: int64(cfg.Disk), Processes: cfg.Processes}
+func limitsOf(cfg config.Config) isolate.Limits {
+	return isolate.Limits{Memory: int64(cfg.Memory), Disk: int64(cfg.Disk), Processes: cfg.Processes}
 }
 
 // confines are the parts of the Instrument that say what sessions run within:

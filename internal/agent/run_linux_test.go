@@ -18,15 +18,15 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // childEnv makes the test binary run one session and say how it ended.
 const childEnv = "AGENT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if sandbox.IsHelper(os.Args) {
-		os.Exit(sandbox.HelperMain(os.Args, os.Environ()))
+	if isolate.IsHelper(os.Args) {
+		os.Exit(isolate.HelperMain(os.Args, os.Environ()))
 	}
 	if paths, ok := strings.CutPrefix(os.Getenv(childEnv), "walled:"); ok {
 		fmt.Println(childWalled(strings.Split(paths, ":")))

@@ -15,15 +15,15 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
 // onRung is a box on that rung for the user sessions run as, or a skip.
-func onRung(t *testing.T, rung sandbox.Rung) walled {
+func onRung(t *testing.T, rung isolate.Rung) walled {
 	t.Helper()
 	uid := sessionUser()
-	walls, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	walls, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	testenv.Need(t, string(rung), err)
 	w := newWalled(t)
 	w.walls = walls
@@ -31,11 +31,11 @@ func onRung(t *testing.T, rung sandbox.Rung) walled {
 }
 
 // launchOn is the launch of an enclosure that need not be bubblewrap's.
-func (w walled) launchOn(t *testing.T, e sandbox.Enclosure) Launch {
+func (w walled) launchOn(t *testing.T, e isolate.Enclosure) Launch {
 	t.Helper()
 	l := w.launch(t, e)
 	l.Argv0 = ""
-	l.Walled = w.walls.Rung() == sandbox.RungBwrap
+	l.Walled = w.walls.Rung() == isolate.RungBwrap
 	return l
 }
 
@@ -60,10 +60,10 @@ func ported(t *testing.T, api http.Handler) (*gateway.Tap, *url.URL) {
 // leaves behind, whatever it did to hide.
 func TestLandlockedSessionLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	w := onRung(t, sandbox.RungLandlock)
+	w := onRung(t, isolate.RungLandlock)
 	own := fmt.Sprintf(".%d", os.Getpid())
 	fifo := filepath.Join(w.box.Work, "fifo")
-	l := w.launchOn(t, sandbox.Enclosure{Agent: "/bin/sh", Args: []string{"-c", strings.ReplaceAll(`cd `+w.box.Work+`; mkfifo fifo; setsid sleep 621@ & nohup sleep 622@ >/dev/null 2>&1 &
+	l := w.launchOn(t, isolate.Enclosure{Agent: "/bin/sh", Args: []string{"-c", strings.ReplaceAll(`cd `+w.box.Work+`; mkfifo fifo; setsid sleep 621@ & nohup sleep 622@ >/dev/null 2>&1 &
 		(setsid sh -c 'sleep 623@ & exit' &) ; (sh -c 'trap "" TERM HUP; env -i sleep 624@ & echo x >fifo; sleep 625@' &) ; read x <fifo; cat; exit 5`, "@", own)}})
 	l.Stdin = []byte("raise the limit")
 	got := run(t, t.Context(), defaults(), l)
@@ -80,7 +80,7 @@ func TestLandlockedSessionLeavesNoProcess(t *testing.T) {
 // A whole session of the real CLI on the rungs that have a port.
 func TestRealCLIOnEachRung(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []sandbox.Rung{sandbox.RungLandlock, sandbox.RungSRT} {
+	for _, rung := range []isolate.Rung{isolate.RungLandlock, isolate.RungSRT} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			path := testenv.NeedClaude(t)
@@ -109,8 +109,8 @@ func TestRealCLIOnEachRung(t *testing.T) {
 				t.Fatal(err)
 			}
 			args := Command(profile, CommandOptions{Model: "claude-haiku-4-5-20251001", PluginDir: w.box.Plugin})
-			limits := sandbox.Limits{Processes: 1024, Disk: 4 << 30}
-			l := w.launchOn(t, sandbox.Enclosure{Agent: cli.Path, Args: args, Env: env, Port: port, Limits: limits})
+			limits := isolate.Limits{Processes: 1024, Disk: 4 << 30}
+			l := w.launchOn(t, isolate.Enclosure{Agent: cli.Path, Args: args, Env: env, Port: port, Limits: limits})
 			l.Stdin, l.MaxMemory = []byte("Look around, please."), 4<<30
 			l.Clocks = harness.Clocks{Startup: time.Minute, Idle: time.Minute, Total: time.Minute, Grace: 10 * time.Second}
 			got := run(t, t.Context(), defaults(), l)
@@ -136,7 +136,7 @@ func TestSessionThatTakesTooMuch(t *testing.T) {
 	t.Parallel()
 	quick := defaults()
 	quick.tick = 20 * time.Millisecond
-	for _, rung := range []sandbox.Rung{sandbox.RungBwrap, sandbox.RungLandlock} {
+	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock} {
 		for _, tt := range []struct {
 			name, script string
 			memory       int64
@@ -149,7 +149,7 @@ func TestSessionThatTakesTooMuch(t *testing.T) {
 			{"something else", `sleep 60`, 0, func() harness.Class { return harness.Oversize }, harness.Oversize},
 		} {
 			w := onRung(t, rung)
-			l := w.launchOn(t, sandbox.Enclosure{Agent: "/bin/sh", Args: []string{"-c", tt.script}})
+			l := w.launchOn(t, isolate.Enclosure{Agent: "/bin/sh", Args: []string{"-c", tt.script}})
 			l.MaxMemory, l.Overrun = tt.memory, tt.overrun
 			got := run(t, t.Context(), quick, l)
 			if got.Cause != tt.want || got.Survivors != 0 || got.LimitTime {

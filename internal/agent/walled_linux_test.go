@@ -20,14 +20,14 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
 // walled is walls and a box, for the user sessions run as.
 type walled struct {
-	walls sandbox.Walls
-	box   *sandbox.Box
+	walls isolate.Walls
+	box   *isolate.Box
 	uid   int
 }
 
@@ -43,18 +43,18 @@ func newWalled(t *testing.T) walled {
 	t.Helper()
 	w := walled{uid: sessionUser()}
 	var err error
-	w.walls, err = sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: w.uid, GID: w.uid})
+	w.walls, err = isolate.Probe(t.Context(), isolate.ProbeOptions{Path: os.Getenv("PATH"), UID: w.uid, GID: w.uid})
 	testenv.Need(t, "bwrap", err)
 	base := testenv.OpenDir(t)
 	if err := os.Chmod(base, 0o711); err != nil {
 		t.Fatal(err)
 	}
 	fixture := harness.Tree{"README.md": {Mode: 0o644, Data: []byte("# Postbox\n")}}
-	git, err := sandbox.NewGitTemplate(t.Context(), fixture)
+	git, err := isolate.NewGitTemplate(t.Context(), fixture)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.box, err = sandbox.New(t.Context(), sandbox.Options{
+	w.box, err = isolate.New(t.Context(), isolate.Options{
 		Base: base, Fixture: fixture, Git: git, PluginName: "letters", UID: w.uid, GID: w.uid,
 		Plugin: harness.Tree{".claude-plugin/plugin.json": {Mode: 0o644, Data: []byte(`{"name":"letters","version":"1.0.0"}`)}},
 	})
@@ -66,7 +66,7 @@ func newWalled(t *testing.T) walled {
 }
 
 // launch is the launch of a wrapped program.
-func (w walled) launch(t *testing.T, e sandbox.Enclosure) Launch {
+func (w walled) launch(t *testing.T, e isolate.Enclosure) Launch {
 	t.Helper()
 	e.Box = w.box
 	if e.Env == nil {
@@ -85,7 +85,7 @@ func (w walled) launch(t *testing.T, e sandbox.Enclosure) Launch {
 
 func (w walled) script(t *testing.T, text string) Launch {
 	t.Helper()
-	return w.launch(t, sandbox.Enclosure{Agent: "/bin/sh", Args: []string{"-c", text}})
+	return w.launch(t, isolate.Enclosure{Agent: "/bin/sh", Args: []string{"-c", text}})
 }
 
 func TestWalledSessionLeavesNoProcess(t *testing.T) {
@@ -151,13 +151,13 @@ func TestWalledExit(t *testing.T) {
 
 // childWalled runs a session in a box by its paths, until it is killed.
 func childWalled(paths []string) error {
-	box := &sandbox.Box{Root: paths[0], Work: paths[1], Plugin: paths[2], Home: paths[3], Config: paths[4], Tmp: paths[5]}
+	box := &isolate.Box{Root: paths[0], Work: paths[1], Plugin: paths[2], Home: paths[3], Config: paths[4], Tmp: paths[5]}
 	uid := sessionUser()
-	w, err := sandbox.Probe(context.Background(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	w, err := isolate.Probe(context.Background(), isolate.ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	if err != nil {
 		return err
 	}
-	wrapped, err := w.Wrap(sandbox.Enclosure{
+	wrapped, err := w.Wrap(isolate.Enclosure{
 		Box: box, Agent: "/bin/sh", Args: []string{"-c", `exec 3>fifo; (setsid env -i sleep "$1" &); echo started >&3; sleep 608`, "sh", paths[6]},
 		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + box.Home},
 	})
@@ -251,7 +251,7 @@ func TestDoorIsTheOnlyWayOut(t *testing.T) {
 		printf 'GET /v1/models HTTP/1.0\r\nX-Api-Key: %s\r\n\r\n' "$ANTHROPIC_API_KEY" >&3; tail -n 1 <&3; echo
 		tail -n +2 /proc/net/tcp | wc -l; ls /proc/self/fd | wc -l; for f in /proc/[0-9]*/fd/*; do
 			case $f in */fd/1) ;; *) readlink $f;; esac; done | sort -u | grep socket`
-	l := w.launch(t, sandbox.Enclosure{
+	l := w.launch(t, isolate.Enclosure{
 		Agent: "/bin/bash", Args: []string{"-c", script}, Door: door,
 		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + w.box.Home, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=" + tap.Key()},
 	})
@@ -290,7 +290,7 @@ func TestRealCLIWalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := Command(profile, CommandOptions{Model: "claude-haiku-4-5-20251001", PluginDir: w.box.Plugin})
-	l := w.launch(t, sandbox.Enclosure{Agent: cli.Path, Args: args, Env: env, Door: door})
+	l := w.launch(t, isolate.Enclosure{Agent: cli.Path, Args: args, Env: env, Door: door})
 	l.Stdin = []byte("Look around, please.")
 	l.Clocks = harness.Clocks{Startup: time.Minute, Idle: time.Minute, Total: 2 * time.Minute, Grace: 10 * time.Second}
 	got := run(t, t.Context(), defaults(), l)

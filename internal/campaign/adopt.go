@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -40,8 +40,8 @@ type Adoption struct {
 	Version  string   `json:"version,omitempty"`
 	Raised   bool     `json:"raised"` // HEAD has another version than the start
 
-	user   *gitrepo.User
-	tree   map[string]gitrepo.File // the champion's, from the plugin's place
+	user   *git.User
+	tree   map[string]git.File // the champion's, from the plugin's place
 	subdir string
 }
 
@@ -65,17 +65,17 @@ func (a *Adoption) read(s *loop.State) error {
 	if p == nil {
 		return fmt.Errorf("commit %.12s is no candidate's", s.Champion)
 	}
-	a.Branch = strings.TrimPrefix(p.Ref, gitrepo.Branches)
+	a.Branch = strings.TrimPrefix(p.Ref, git.Branches)
 	return nil
 }
 
 func (a *Adoption) open(plugin string) error {
 	var err error
-	if a.user, err = gitrepo.OpenUser(plugin); err != nil {
+	if a.user, err = git.OpenUser(plugin); err != nil {
 		return err
 	}
 	a.subdir = a.user.Subdir()
-	repo, err := gitrepo.OpenPrivate(a.Private)
+	repo, err := git.OpenPrivate(a.Private)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *Adoption) open(plugin string) error {
 	if a.tree, err = w.files(a.Champion); err != nil {
 		return err
 	}
-	at, err := a.user.Ref(gitrepo.Branches + a.Branch)
+	at, err := a.user.Ref(git.Branches + a.Branch)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (a *Adoption) open(plugin string) error {
 	if err != nil {
 		return err
 	}
-	a.Head, a.On = head.Commit, strings.TrimPrefix(head.Branch, gitrepo.Branches)
+	a.Head, a.On = head.Commit, strings.TrimPrefix(head.Branch, git.Branches)
 	now, err := a.user.Tree(head.Commit, a.subdir)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (a *Adoption) open(plugin string) error {
 }
 
 // compare fills in what follows from the three trees.
-func (a *Adoption) compare(start, now map[string]gitrepo.File) error {
+func (a *Adoption) compare(start, now map[string]git.File) error {
 	before, after := make(report.Texts), make(report.Texts)
 	a.Adopted = true
 	for _, name := range slices.Sorted(maps.Keys(a.tree)) {
@@ -132,7 +132,7 @@ func (a *Adoption) compare(start, now map[string]gitrepo.File) error {
 	return nil
 }
 
-func union(a, b map[string]gitrepo.File) map[string]gitrepo.File {
+func union(a, b map[string]git.File) map[string]git.File {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
@@ -159,7 +159,7 @@ func RecordAdoption(ctx context.Context, h Home, a loop.Adopted, now func() time
 // branch of the user's, and returns the commit. Nothing else there changes. The
 // same campaign gives the same commit.
 func (a Adoption) Write(ctx context.Context, s *loop.State, branch string) (string, error) {
-	return a.user.WriteBranch(ctx, gitrepo.Commit{
+	return a.user.WriteBranch(ctx, git.Commit{
 		Base: a.Start, Subdir: a.subdir, Tree: a.tree, Parents: []string{a.Start},
 		AuthorName: loopdName, AuthorEmail: loopdEmail, Time: s.EndedAt.Truncate(time.Second), Message: report.AdoptionMessage(s),
 	}, branch)

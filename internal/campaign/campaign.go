@@ -12,7 +12,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/loop"
@@ -51,8 +51,8 @@ type Campaign struct {
 	Wordings *Wordings
 
 	ledger *ledger.Ledger
-	repo   *gitrepo.Private
-	user   *gitrepo.User
+	repo   *git.Private
+	user   *git.User
 	states []*loop.State
 	moved  []string // branches that are not where the ledger has them
 }
@@ -91,7 +91,7 @@ func (c *Campaign) open(ctx context.Context) error {
 	if c.states, err = Replay(ctx, c.ledger); err != nil {
 		return err
 	}
-	if c.user, err = gitrepo.OpenUser(c.Plugin); err != nil {
+	if c.user, err = git.OpenUser(c.Plugin); err != nil {
 		return err
 	}
 	if c.repo, err = openPrivate(c.Home.Repo()); err != nil {
@@ -142,10 +142,10 @@ func resolved(dir string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-func openPrivate(dir string) (*gitrepo.Private, error) {
-	p, err := gitrepo.OpenPrivate(dir)
-	if _, missing := errors.AsType[*gitrepo.NotRepositoryError](err); missing {
-		return gitrepo.InitPrivate(dir)
+func openPrivate(dir string) (*git.Private, error) {
+	p, err := git.OpenPrivate(dir)
+	if _, missing := errors.AsType[*git.NotRepositoryError](err); missing {
+		return git.InitPrivate(dir)
 	}
 	return p, err
 }

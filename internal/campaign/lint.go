@@ -5,7 +5,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/loop"
 )
 
@@ -71,11 +71,11 @@ func (f Forelint) Lint(c candidates.Candidate) ([]candidates.Finding, error) {
 }
 
 func (f Forelint) onChampion(c candidates.Candidate) ([]candidates.Finding, error) {
-	user, err := gitrepo.OpenUser(f.Plugin)
+	user, err := git.OpenUser(f.Plugin)
 	if err != nil {
 		return nil, fmt.Errorf("lint candidate: %w", err)
 	}
-	repo, err := gitrepo.OpenPrivate(f.Home.Repo())
+	repo, err := git.OpenPrivate(f.Home.Repo())
 	if err != nil {
 		return nil, fmt.Errorf("lint candidate: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"loopd/internal/atomicfile"
 	"loopd/internal/failpoint"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/loop"
 )
 
@@ -180,12 +180,12 @@ func (c *Campaign) restoreBranches(ctx context.Context, s *loop.State) error {
 // private repository.
 func (c *Campaign) republish(ctx context.Context, p *loop.Progress) error {
 	err := c.user.Publish(ctx, c.repo, p.Commit, p.Ref, "")
-	if conflict, moved := errors.AsType[*gitrepo.ConflictError](err); moved {
+	if conflict, moved := errors.AsType[*git.ConflictError](err); moved {
 		c.Log.Warn("branch moved by someone else", "ref", p.Ref, "want", p.Commit, "got", conflict.Got)
 		c.moved = append(c.moved, p.Ref)
 		return nil
 	}
-	if locked, held := errors.AsType[*gitrepo.LockedError](err); held {
+	if locked, held := errors.AsType[*git.LockedError](err); held {
 		c.Log.Warn("branch is locked", "ref", p.Ref, "lock", locked.Path)
 		c.moved = append(c.moved, p.Ref)
 		return nil

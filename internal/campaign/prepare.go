@@ -10,7 +10,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/failpoint"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/loop"
 )
 
@@ -27,8 +27,8 @@ const (
 // preparer lints a candidate on top of the champion and commits it.
 type preparer struct {
 	wordings *Wordings
-	repo     *gitrepo.Private
-	user     *gitrepo.User
+	repo     *git.Private
+	user     *git.User
 	suite    harness.Suite
 	state    *loop.State
 }
@@ -101,10 +101,10 @@ func (p *preparer) write(parent string, c candidates.Candidate) (string, error) 
 		return "", err
 	}
 	for _, name := range surface.Paths {
-		files[name] = gitrepo.File{Mode: files[name].Mode, Data: next[name]}
+		files[name] = git.File{Mode: files[name].Mode, Data: next[name]}
 	}
 	start := p.state.Started
-	return p.repo.WriteCommit(gitrepo.Commit{
+	return p.repo.WriteCommit(git.Commit{
 		Base: start.Start, Subdir: p.wordings.subdir, Tree: files, Parents: []string{parent},
 		AuthorName: loopdName, AuthorEmail: loopdEmail, Time: p.state.StartedAt.Truncate(time.Second),
 		Message: candidates.Message(c, start.Campaign),
@@ -115,7 +115,7 @@ func (p *preparer) ref(id, commit string) string { return refOf(p.state.Started.
 
 // refOf names the branch of a candidate.
 func refOf(campaign, id, commit string) string {
-	return gitrepo.PublishedPrefix + campaign + "/" + strings.TrimPrefix(id, "c") + "-" + commit[:min(len(commit), 8)]
+	return git.PublishedPrefix + campaign + "/" + strings.TrimPrefix(id, "c") + "-" + commit[:min(len(commit), 8)]
 }
 
 // seen maps the wordings tried so far to the name they were tried under.

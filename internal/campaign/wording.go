@@ -12,14 +12,14 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/trial"
 	"loopd/report"
 )
 
 // Wordings reads wordings by commit and remembers them.
 type Wordings struct {
-	repo   *gitrepo.Private
+	repo   *git.Private
 	subdir string   // the plugin's place in the repository
 	skip   []string // paths below the plugin that sessions never see
 	note   harness.Note
@@ -60,12 +60,12 @@ func (w *Wordings) Tree(commit string) (harness.Tree, error) {
 
 // files returns everything below the plugin's place in a commit, also what
 // sessions never see: a commit made from less would remove it.
-func (w *Wordings) files(commit string) (map[string]gitrepo.File, error) {
+func (w *Wordings) files(commit string) (map[string]git.File, error) {
 	all, err := w.repo.Tree(commit)
 	if err != nil {
 		return nil, fmt.Errorf("read wording %.12s: %w", commit, err)
 	}
-	out := make(map[string]gitrepo.File)
+	out := make(map[string]git.File)
 	for name, f := range all {
 		if below, ok := strings.CutPrefix(name, prefix(w.subdir)); ok {
 			out[below] = f
@@ -90,11 +90,11 @@ func (w *Wordings) skipped(name string) bool {
 	return false
 }
 
-func modeOf(m gitrepo.Mode) (fs.FileMode, error) {
+func modeOf(m git.Mode) (fs.FileMode, error) {
 	switch m {
-	case gitrepo.Regular:
+	case git.Regular:
 		return 0o644, nil
-	case gitrepo.Executable:
+	case git.Executable:
 		return 0o755, nil
 	default:
 		return 0, fmt.Errorf("a plugin with links or submodules cannot be copied into a session")
@@ -158,7 +158,7 @@ func PluginAt(dir string, suite Sealed, more ...string) (commit string, w trial.
 
 // TreeAt reads the files alone, whatever is in them.
 func TreeAt(dir string, skip ...string) (commit string, tree harness.Tree, err error) {
-	user, err := gitrepo.OpenUser(dir)
+	user, err := git.OpenUser(dir)
 	if err != nil {
 		return "", nil, err
 	}
@@ -224,7 +224,7 @@ func (w *Wordings) Texts(commit string) (report.Texts, error) {
 }
 
 // prepare makes sure that a commit of the user's is in the private repository.
-func importStart(ctx context.Context, repo *gitrepo.Private, user *gitrepo.User, commit string) error {
+func importStart(ctx context.Context, repo *git.Private, user *git.User, commit string) error {
 	if err := repo.Import(ctx, user, commit); err != nil {
 		return fmt.Errorf("copy the starting wording: %w", err)
 	}

@@ -16,8 +16,8 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
+	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 )
@@ -28,13 +28,13 @@ type ProbeOptions struct {
 	Suite    harness.Suite
 	Wording  trial.Wording
 	Agent    agent.Binary
-	Walls    sandbox.Walls
+	Walls    isolate.Walls
 	UID, GID int // who the session runs as when loopd is root; 0 for no change
 	Graphs   map[string]harness.Tree
 	// Secrets are the user's own credentials: looked for, never printed.
 	Secrets []string
 
-	damage func(*sandbox.Box, *poison) error // done to the sandbox, by tests
+	damage func(*isolate.Box, *poison) error // done to the sandbox, by tests
 }
 
 // Probe runs one session of the launch profile in poisoned surroundings and says,
@@ -126,7 +126,7 @@ func (p *probe) Register(spec harness.Spec, _ string) (func(), error) {
 }
 
 // Lay adds what depends on where the sandbox is.
-func (p *probe) Lay(_ harness.Spec, box *sandbox.Box) error {
+func (p *probe) Lay(_ harness.Spec, box *isolate.Box) error {
 	name, text := p.poison.memory(box.Work)
 	files := map[string]string{name: text}
 	if p.walled() {
@@ -143,22 +143,22 @@ func (p *probe) Lay(_ harness.Spec, box *sandbox.Box) error {
 	return nil
 }
 
-func (p *probe) walled() bool { return p.o.Walls.Rung() != sandbox.RungNone }
+func (p *probe) walled() bool { return p.o.Walls.Rung() != isolate.RungNone }
 
 // refusesBase says whether a sandbox below a directory with instructions is
 // refused, as it must be on every rung.
 func (p *probe) refusesBase(ctx context.Context) bool {
 	tree := harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
-	git, err := sandbox.NewGitTemplate(ctx, tree)
+	git, err := isolate.NewGitTemplate(ctx, tree)
 	if err != nil {
 		return false
 	}
 	home := p.poison.home() // has a CLAUDE.md
-	box, err := sandbox.New(ctx, sandbox.Options{Base: home, Fixture: tree, PluginName: "none", Git: git})
+	box, err := isolate.New(ctx, isolate.Options{Base: home, Fixture: tree, PluginName: "none", Git: git})
 	if err == nil {
 		_ = box.Remove() // what matters is that it was made
 	}
-	_, refused := errors.AsType[*sandbox.BaseError](err)
+	_, refused := errors.AsType[*isolate.BaseError](err)
 	return refused
 }
 

@@ -14,7 +14,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/standin"
 	"loopd/internal/testenv"
 	"loopd/plugins"
@@ -23,8 +23,8 @@ import (
 // TestMain lets the test binary be the agent under the name claude, and the helper
 // within walls.
 func TestMain(m *testing.M) {
-	if sandbox.IsHelper(os.Args) {
-		syscall.Exit(sandbox.HelperMain(os.Args, os.Environ()))
+	if isolate.IsHelper(os.Args) {
+		syscall.Exit(isolate.HelperMain(os.Args, os.Environ()))
 	}
 	if filepath.Base(os.Args[0]) != "claude" {
 		os.Exit(m.Run())
@@ -62,7 +62,7 @@ func bundledProbe(t *testing.T) ProbeOptions {
 		t.Fatal(err)
 	}
 	return ProbeOptions{
-		Suite: suite, Wording: wording, Agent: agent.Binary{Path: sandbox.SelfAgent, Version: standin.CLIVersion},
+		Suite: suite, Wording: wording, Agent: agent.Binary{Path: isolate.SelfAgent, Version: standin.CLIVersion},
 		Secrets: []string{"sk-ant-api03-the-users-own-key"},
 	}
 }
@@ -83,7 +83,7 @@ func realProbe(t *testing.T) ProbeOptions {
 // within walls the probe, or skips.
 func within(t *testing.T, o ProbeOptions) ProbeOptions {
 	t.Helper()
-	walls, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: o.UID, GID: o.GID})
+	walls, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Path: os.Getenv("PATH"), UID: o.UID, GID: o.GID})
 	testenv.Need(t, "bwrap", err)
 	o.Walls = walls
 	return o
@@ -139,8 +139,8 @@ func TestProbeOfASoundSession(t *testing.T) {
 
 // leakyHome copies the poisoned home into the session's own, as a CLI that did not
 // keep to its home would.
-func leakyHome(t *testing.T, uid int) func(*sandbox.Box, *poison) error {
-	return func(box *sandbox.Box, p *poison) error {
+func leakyHome(t *testing.T, uid int) func(*isolate.Box, *poison) error {
+	return func(box *isolate.Box, p *poison) error {
 		t.Helper()
 		for from, to := range map[string]string{p.home(): box.Home, p.config(): box.Config} {
 			if err := os.CopyFS(to, os.DirFS(from)); err != nil {
@@ -167,7 +167,7 @@ func through(t *testing.T, o *ProbeOptions, program string, script func(*poison)
 	path := filepath.Join(testenv.OpenDir(t), "agent")
 	o.Agent.Path = path
 	before := o.damage
-	o.damage = func(box *sandbox.Box, p *poison) error {
+	o.damage = func(box *isolate.Box, p *poison) error {
 		if before != nil {
 			if err := before(box, p); err != nil {
 				return err
@@ -204,16 +204,16 @@ func TestProbeSeesEachDefect(t *testing.T) {
 			through(t, o, self, func(p *poison) string { return "args=(\"$@\"); export GIT_AUTHOR_NAME=" + p.env["GIT_AUTHOR_NAME"] })
 		}, []string{"user's git"}},
 		"instructions above": {func(o *ProbeOptions) {
-			o.damage = func(_ *sandbox.Box, p *poison) error { return p.lay(p.above()) }
+			o.damage = func(_ *isolate.Box, p *poison) error { return p.lay(p.above()) }
 		}, []string{"directories above"}},
 		"hook of the user's ran": {func(o *ProbeOptions) {
-			o.damage = func(_ *sandbox.Box, p *poison) error { return os.WriteFile(p.ran(PlaceHooks), nil, 0o644) }
+			o.damage = func(_ *isolate.Box, p *poison) error { return os.WriteFile(p.ran(PlaceHooks), nil, 0o644) }
 		}, []string{"user's hooks"}},
 		"server of the user's ran": {func(o *ProbeOptions) {
-			o.damage = func(_ *sandbox.Box, p *poison) error { return os.WriteFile(p.ran(PlaceServer), nil, 0o644) }
+			o.damage = func(_ *isolate.Box, p *poison) error { return os.WriteFile(p.ran(PlaceServer), nil, 0o644) }
 		}, []string{"user's MCP server"}},
 		"note cut": {func(o *ProbeOptions) {
-			o.damage = func(box *sandbox.Box, _ *poison) error {
+			o.damage = func(box *isolate.Box, _ *poison) error {
 				return os.WriteFile(filepath.Join(box.Plugin, o.Suite.Launch.Note.File), []byte("Half a no"), 0o644)
 			}
 		}, []string{"session", "note"}},
@@ -221,7 +221,7 @@ func TestProbeSeesEachDefect(t *testing.T) {
 			o.Wording.Descriptions = append(slices.Clone(o.Wording.Descriptions), "What no skill of the plugin says.")
 		}, []string{"session", "skill descriptions"}},
 		"no hook": {func(o *ProbeOptions) {
-			o.damage = func(box *sandbox.Box, _ *poison) error {
+			o.damage = func(box *isolate.Box, _ *poison) error {
 				return os.WriteFile(filepath.Join(box.Plugin, "hooks", "hooks.json"), []byte(`{"hooks":{}}`), 0o644)
 			}
 		}, []string{"session", "note", "hook"}},

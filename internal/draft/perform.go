@@ -9,14 +9,14 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
+	"loopd/internal/isolate"
 	"loopd/internal/rehearsal"
-	"loopd/internal/sandbox"
 )
 
 // Stage is what the runs of a scenario are played on.
 type Stage struct {
 	Binary   agent.Binary // the stand-in
-	Walls    sandbox.Walls
+	Walls    isolate.Walls
 	UID      int
 	Parallel int
 }

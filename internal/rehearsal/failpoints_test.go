@@ -40,7 +40,7 @@ var early = []point{
 	{"seal.scanned", 1}, {"seal.written", 1}, // the suite
 	{"materialise.written", 1}, {"materialise.renamed", 1},
 	{"ledger.locked", 1}, {"ledger.created", 1}, {"ledger.schema", 1},
-	{"gitrepo.init.written", 1}, {"gitrepo.init.renamed", 1},
+	{"git.init.written", 1}, {"git.init.renamed", 1},
 }
 
 // atIntake are those of the spool, in an order in which what dropInto leaves is
@@ -51,7 +51,7 @@ var atIntake = []point{
 
 // perCandidate are passed once for each candidate, in this order.
 var perCandidate = []string{
-	"prepare.written", "gitrepo.ref.locked", "gitrepo.ref.written", "gitrepo.ref.renamed", "gitrepo.publish.sent", "gitrepo.publish.done",
+	"prepare.written", "git.ref.locked", "git.ref.written", "git.ref.renamed", "git.publish.sent", "git.publish.done",
 }
 
 // afterCrash are passed only where an earlier crash left something, the last one

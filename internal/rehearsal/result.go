@@ -13,7 +13,7 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -163,7 +163,7 @@ func (r *run) countTrials(s *loop.State, out *Result) {
 	for _, t := range s.Trials {
 		out.Orphans += t.Survivors
 		total += t.Seconds
-		if t.Isolation != string(sandbox.RungNone) {
+		if t.Isolation != string(isolate.RungNone) {
 			out.Isolated++
 		}
 		if t.Class != harness.Valid {

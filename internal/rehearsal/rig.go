@@ -9,7 +9,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 )
@@ -108,7 +108,7 @@ func (r *rig) draw(sl harness.Slot) (float64, error) {
 }
 
 // Lay makes the hook fail where that is planted.
-func (r *rig) Lay(spec harness.Spec, box *sandbox.Box) error {
+func (r *rig) Lay(spec harness.Spec, box *isolate.Box) error {
 	r.tell(spec, laid)
 	if !r.faultOf(spec).hook {
 		return nil

@@ -19,8 +19,8 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/gateway"
 	"loopd/internal/hint"
+	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -80,7 +80,7 @@ type Options struct {
 	Dir      string // works here; kept afterwards
 	Resume   bool   // continue what is in Dir
 	Binary   agent.Binary
-	Walls    sandbox.Walls
+	Walls    isolate.Walls
 	UID, GID int
 	Parallel int
 	Log      *slog.Logger
@@ -293,7 +293,7 @@ func (r *run) queue(ctx context.Context) error {
 }
 
 func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.Gateway) error {
-	if _, err := sandbox.Sweep(""); err != nil {
+	if _, err := isolate.Sweep(""); err != nil {
 		return err
 	}
 	r.rig = &rig{

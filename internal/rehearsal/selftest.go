@@ -16,8 +16,8 @@ import (
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
 	"loopd/internal/gateway"
+	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 	"loopd/plugins"
@@ -58,7 +58,7 @@ type SelfTestOptions struct {
 	Wording trial.Wording
 	Graphs  map[string]harness.Tree
 	Binary  agent.Binary
-	Walls   sandbox.Walls
+	Walls   isolate.Walls
 	UID     int
 	// Parallel is how many sessions run side by side.
 	Parallel int
@@ -171,7 +171,7 @@ func (b both) Register(spec harness.Spec, key string) (func(), error) {
 	return func() { b.model.Forget(key) }, err
 }
 
-func (both) Lay(harness.Spec, *sandbox.Box) error { return nil }
+func (both) Lay(harness.Spec, *isolate.Box) error { return nil }
 
 func selfSpecs(s harness.Suite, graphs map[string]harness.Tree) []harness.Spec {
 	var out []harness.Spec

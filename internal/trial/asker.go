@@ -15,7 +15,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // Asker puts one prompt to the agent CLI, in a session without tools, hooks,
@@ -26,7 +26,7 @@ type Asker struct {
 	executor *Executor
 	model    string
 	limit    time.Duration
-	git      *sandbox.GitTemplate
+	git      *isolate.GitTemplate
 	project  harness.Tree // of the box; the session is not started in it
 }
 
@@ -52,7 +52,7 @@ func NewAsker(ctx context.Context, o Options, model string, limit time.Duration)
 	a := &Asker{executor: &Executor{o: o.timed()}, model: model, limit: limit}
 	a.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
 	var err error
-	if a.git, err = sandbox.NewGitTemplate(ctx, a.project); err != nil {
+	if a.git, err = isolate.NewGitTemplate(ctx, a.project); err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
 	return a, nil
@@ -64,7 +64,7 @@ func NewAsker(ctx context.Context, o Options, model string, limit time.Duration)
 // ErrNoAnswer and ErrTooMuchSaid where it did not come to an end.
 func (a *Asker) Ask(ctx context.Context, system, prompt string, files harness.Tree, most int) (said Said, err error) {
 	o := a.executor.o
-	box, err := sandbox.New(ctx, sandbox.Options{
+	box, err := isolate.New(ctx, isolate.Options{
 		Base: o.Sandboxes, Fixture: a.project, Plugin: files, PluginName: "wording", Git: a.git, UID: o.UID, GID: o.GID,
 	})
 	if err != nil {
@@ -107,19 +107,19 @@ type oneShot struct {
 
 // once starts the CLI in the box's plugin directory, which stands for the
 // project, and waits for its end.
-func (e *Executor) once(ctx context.Context, box *sandbox.Box, tap *gateway.Tap, out *answerWriter, q oneShot) (agent.Exit, error) {
+func (e *Executor) once(ctx context.Context, box *isolate.Box, tap *gateway.Tap, out *answerWriter, q oneShot) (agent.Exit, error) {
 	o := e.o
 	env, err := agent.Environ(o.Suite.Launch, e.values(box, tap))
 	if err != nil {
 		return agent.Exit{}, err
 	}
-	room := &sandbox.Box{Root: box.Root, Work: box.Plugin, Plugin: box.Plugin, Home: box.Home, Config: box.Config, Tmp: box.Tmp}
+	room := &isolate.Box{Root: box.Root, Work: box.Plugin, Plugin: box.Plugin, Home: box.Home, Config: box.Config, Tmp: box.Tmp}
 	l := agent.Launch{
 		Path: o.Agent.Path, Argv0: "claude", Args: q.args, Env: env, Dir: room.Work,
 		Stdin: []byte(q.prompt), Stdout: out, Stderr: &answerWriter{}, Clocks: harness.Clocks{Total: q.limit, Grace: 10 * time.Second},
 		Activity: tap.LastActivity, UID: o.UID, GID: o.GID, Marker: box.Root,
 	}
-	if o.Walls.Rung() == sandbox.RungNone {
+	if o.Walls.Rung() == isolate.RungNone {
 		return agent.Run(ctx, l)
 	}
 	walled, release, err := e.walled(l, room, tap)
@@ -134,7 +134,7 @@ func (e *Executor) once(ctx context.Context, box *sandbox.Box, tap *gateway.Tap,
 // an argument every user of the machine would see it. The file must be a new
 // one: where there are no walls, a session of that user could have put a link
 // there.
-func (o Options) laySystem(box *sandbox.Box, text string) (laidRubric, error) {
+func (o Options) laySystem(box *isolate.Box, text string) (laidRubric, error) {
 	name, sum := filepath.Join(box.Tmp, "system.txt"), sha256.New()
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

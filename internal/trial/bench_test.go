@@ -21,8 +21,8 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
+	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/sandbox"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
 	"loopd/internal/trial"
@@ -33,8 +33,8 @@ import (
 // TestMain lets the test binary be the agent: under the name claude it is the
 // stand-in. Within walls it is the helper that starts the agent too.
 func TestMain(m *testing.M) {
-	if sandbox.IsHelper(os.Args) {
-		syscall.Exit(sandbox.HelperMain(os.Args, os.Environ()))
+	if isolate.IsHelper(os.Args) {
+		syscall.Exit(isolate.HelperMain(os.Args, os.Environ()))
 	}
 	if len(os.Args) == 2 && os.Args[0] == apartName {
 		if err := apartMain(context.Background(), os.Args[1], os.Stdin, os.Stdout); err != nil {
@@ -77,7 +77,7 @@ type play struct {
 	nop   bool
 	steps []harness.Step // instead of the scenario's own
 	fault simmodel.Fault
-	lay   func(box *sandbox.Box) error
+	lay   func(box *isolate.Box) error
 }
 
 var _ trial.Rig = (*bench)(nil)
@@ -206,7 +206,7 @@ func (b *bench) Register(spec harness.Spec, key string) (func(), error) {
 }
 
 // Lay does the damage that is planted.
-func (b *bench) Lay(spec harness.Spec, box *sandbox.Box) error {
+func (b *bench) Lay(spec harness.Spec, box *isolate.Box) error {
 	if lay := b.plays[spec.TrialID()].lay; lay != nil {
 		return lay(box)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
@@ -31,7 +31,7 @@ func launchChecks() map[string]launchCheck {
 type launched struct {
 	suite   harness.Suite
 	project harness.Tree
-	git     *sandbox.GitTemplate
+	git     *isolate.GitTemplate
 	base    string
 }
 
@@ -42,7 +42,7 @@ func (f fixture) launch(t *testing.T, suite harness.Suite) {
 	}
 	l := launched{suite: suite, project: suite.Fixtures["lighthouse"], base: t.TempDir()}
 	var err error
-	if l.git, err = sandbox.NewGitTemplate(t.Context(), l.project); err != nil {
+	if l.git, err = isolate.NewGitTemplate(t.Context(), l.project); err != nil {
 		t.Fatal(err)
 	}
 	err = check(f, t, l)
@@ -54,9 +54,9 @@ func (f fixture) launch(t *testing.T, suite harness.Suite) {
 	}
 }
 
-func (l launched) box(t *testing.T) (*sandbox.Box, error) {
+func (l launched) box(t *testing.T) (*isolate.Box, error) {
 	t.Helper()
-	box, err := sandbox.New(t.Context(), sandbox.Options{
+	box, err := isolate.New(t.Context(), isolate.Options{
 		Base: l.base, Fixture: l.project, Git: l.git, PluginName: l.suite.Checker.Plugin,
 		Plugin: harness.Tree{"hooks/note.md": {Mode: 0o644, Data: []byte(keeperNote)}},
 	})
@@ -67,7 +67,7 @@ func (l launched) box(t *testing.T) (*sandbox.Box, error) {
 }
 
 // environ is the environment a session in the box gets.
-func (l launched) environ(box *sandbox.Box) ([]string, error) {
+func (l launched) environ(box *isolate.Box) ([]string, error) {
 	e := &Executor{o: Options{Suite: l.suite}}
 	return agent.Environ(l.suite.Launch, e.listed(box, "key", nowhere))
 }
@@ -190,7 +190,7 @@ func TestConformanceEnvironment(t *testing.T) {
 	}
 	at := func(name string) string { return filepath.Join(root, name) }
 	l := launched{suite: conformanceSuite(t)}
-	env, err := l.environ(&sandbox.Box{Root: root, Home: at("h"), Config: at("c"), Tmp: at("t")})
+	env, err := l.environ(&isolate.Box{Root: root, Home: at("h"), Config: at("c"), Tmp: at("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func (f fixture) inside(t *testing.T, l launched) error {
 	if os.Geteuid() == 0 {
 		uid = 65534
 	}
-	w, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	w, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	testenv.Need(t, "bwrap", err)
 	box, err := l.box(t)
 	if err != nil {
@@ -269,7 +269,7 @@ func (f fixture) inside(t *testing.T, l launched) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.Wrap(sandbox.Enclosure{Box: box, Agent: sh, Args: []string{"-c", f.Command}, Env: env})
+	out, err := w.Wrap(isolate.Enclosure{Box: box, Agent: sh, Args: []string{"-c", f.Command}, Env: env})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
 	"loopd/internal/agent"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // usualProject is where a fixture's session works when it names no place.
@@ -36,7 +36,7 @@ func (f fixture) stream(t *testing.T, suite harness.Suite) {
 	stored := f.stored(t, start)
 	e := &Executor{o: Options{Suite: suite, Agent: agent.Binary{Version: "7.4.1"}}}
 	spec := harness.Spec{Slot: harness.Slot{Cell: harness.Cell{Scenario: sc.ID, Tier: "small"}}}
-	box := &sandbox.Box{Plugin: cmp.Or(f.Outside.PluginPath, "/box/k3/keeper")}
+	box := &isolate.Box{Plugin: cmp.Or(f.Outside.PluginPath, "/box/k3/keeper")}
 	want := e.want(sc, Wording{Note: keeperNote}, box, &harness.Trial{Spec: spec})
 	j := transcript.Validity(stored.Transcript, want, transcript.External{
 		Cause: f.Outside.Cause, LimitTime: f.Outside.LimitTime, Killed: f.Outside.Killed, ExitCode: f.Outside.ExitCode,

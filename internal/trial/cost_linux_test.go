@@ -21,8 +21,8 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
+	"loopd/internal/isolate"
 	"loopd/internal/ledger"
-	"loopd/internal/sandbox"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
@@ -83,7 +83,7 @@ type costs struct {
 
 // newCosts prepares to measure trials with that agent, within walls where they
 // stand.
-func newCosts(t *testing.T, cli agent.Binary, w sandbox.Walls) *costs {
+func newCosts(t *testing.T, cli agent.Binary, w isolate.Walls) *costs {
 	t.Helper()
 	c := &costs{bench: newBench(t)}
 	c.model = startApart(t, c.dir)
@@ -122,7 +122,7 @@ func (c *costs) Register(_ harness.Spec, key string) (func(), error) {
 }
 
 // Lay does no damage.
-func (c *costs) Lay(harness.Spec, *sandbox.Box) error { return nil }
+func (c *costs) Lay(harness.Spec, *isolate.Box) error { return nil }
 
 // trial runs one session the way a campaign does and records it.
 func (c *costs) trial() error {
@@ -159,7 +159,7 @@ func (c *costs) trial() error {
 type bare struct {
 	cmd *exec.Cmd
 	out *os.File
-	box *sandbox.Box
+	box *isolate.Box
 }
 
 // bare lays a session out, which is not measured.
@@ -169,11 +169,11 @@ func (c *costs) bare() (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	git, err := sandbox.NewGitTemplate(c.t.Context(), tree)
+	git, err := isolate.NewGitTemplate(c.t.Context(), tree)
 	if err != nil {
 		return nil, err
 	}
-	box, err := sandbox.New(c.t.Context(), sandbox.Options{
+	box, err := isolate.New(c.t.Context(), isolate.Options{
 		Base: c.o.Sandboxes, Fixture: tree, Plugin: c.plugin(), PluginName: c.o.Suite.Checker.Plugin, Git: git, UID: c.o.UID, GID: c.o.GID,
 	})
 	if err != nil {

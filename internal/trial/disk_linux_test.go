@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
@@ -122,7 +122,7 @@ func TestRoomIsMadeAgain(t *testing.T) {
 func TestOtherTroubleIsNoFullDisk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	spec := b.spec("N1", "haiku", 1, play{lay: func(*sandbox.Box) error { return syscall.EIO }})
+	spec := b.spec("N1", "haiku", 1, play{lay: func(*isolate.Box) error { return syscall.EIO }})
 	if got, err := b.executor("N1").Run(t.Context(), spec); !errors.Is(err, syscall.EIO) {
 		t.Errorf("got %s, %v, want the error", got.Class, err)
 	}

@@ -7,24 +7,24 @@ import (
 	"strconv"
 
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // values are the values of the names the launch profile lists. Nothing else of
 // loopd's own environment reaches a session.
-func (e *Executor) values(box *sandbox.Box, tap *gateway.Tap) map[string]string {
+func (e *Executor) values(box *isolate.Box, tap *gateway.Tap) map[string]string {
 	return e.listed(box, tap.Key(), e.o.Gateway.URL().String())
 }
 
 // listed are the same values for a session with that key and API.
-func (e *Executor) listed(box *sandbox.Box, key, api string) map[string]string {
+func (e *Executor) listed(box *isolate.Box, key, api string) map[string]string {
 	known := e.known(box, key, api)
 	delete(known, e.otherCredential())
 	maps.DeleteFunc(known, func(name, _ string) bool { return !slices.Contains(e.o.Suite.Launch.Env, name) })
 	return known
 }
 
-func (e *Executor) known(box *sandbox.Box, key, api string) map[string]string {
+func (e *Executor) known(box *isolate.Box, key, api string) map[string]string {
 	return map[string]string{
 		"PATH":                    os.Getenv("PATH"),
 		"HOME":                    box.Home,

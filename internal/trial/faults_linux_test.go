@@ -14,7 +14,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
 	"loopd/internal/testenv"
@@ -70,7 +70,7 @@ func (m mode) playFor(who string) (play, bool) {
 	}
 	if who == standIn && m.process != "" {
 		lay, fault := p.lay, m.process
-		p.lay = func(box *sandbox.Box) error {
+		p.lay = func(box *isolate.Box) error {
 			err := os.WriteFile(filepath.Join(box.Config, standin.FaultFile), []byte(fault), 0o644)
 			if lay != nil {
 				err = errors.Join(err, lay(box))

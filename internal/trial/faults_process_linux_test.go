@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
 )
@@ -89,12 +89,12 @@ func hookModes() []mode {
 	const hook, hooks, note = "hooks/session-start", "hooks/hooks.json", "hooks/session-start-note.md"
 	flat := "#!/bin/sh\necho '{\"additionalContext\":\"[os-adr] x\"}'\n"
 	slow := inPlugin(hook, to("#!/bin/sh\nsleep 612\n"))
-	damaged := func(name string, lay func(*sandbox.Box) error, want harness.Class) mode {
+	damaged := func(name string, lay func(*isolate.Box) error, want harness.Class) mode {
 		return mode{name: name, play: play{lay: lay}, want: want}
 	}
 	return []mode{
 		damaged("plugin half loaded", inPlugin(hooks, to(`{"hooks": {`)), harness.PluginNotLoaded),
-		damaged("plugin missing", func(box *sandbox.Box) error { return os.RemoveAll(box.Plugin) }, harness.PluginNotLoaded),
+		damaged("plugin missing", func(box *isolate.Box) error { return os.RemoveAll(box.Plugin) }, harness.PluginNotLoaded),
 		damaged("two hooks", inPlugin(hooks, twiceEach), harness.ForeignHook),
 		damaged("hook fails", inPlugin(hook, to("#!/bin/sh\nexit 1\n")), harness.HookNotDelivered),
 		damaged("hook too slow", both(slow, inPlugin(hooks, waits(1))), harness.HookNotDelivered),
@@ -105,8 +105,8 @@ func hookModes() []mode {
 	}
 }
 
-func both(first, second func(*sandbox.Box) error) func(*sandbox.Box) error {
-	return func(box *sandbox.Box) error { return errors.Join(first(box), second(box)) }
+func both(first, second func(*isolate.Box) error) func(*isolate.Box) error {
+	return func(box *isolate.Box) error { return errors.Join(first(box), second(box)) }
 }
 
 // changeCommands rewrites every list of commands in a hooks.json.
@@ -159,7 +159,7 @@ func waits(seconds int) func(string) string {
 }
 
 // lateHook has the session run a program at its end that does not end.
-func lateHook(box *sandbox.Box) error {
+func lateHook(box *isolate.Box) error {
 	return inPlugin("hooks/hooks.json", func(text string) string {
 		var doc map[string]any
 		if err := json.Unmarshal([]byte(text), &doc); err != nil {
@@ -177,12 +177,12 @@ func lateHook(box *sandbox.Box) error {
 }
 
 // sleepyHook sleeps for longer than the start clock, and the CLI waits for it.
-func sleepyHook(box *sandbox.Box) error {
+func sleepyHook(box *isolate.Box) error {
 	return both(inPlugin("hooks/session-start", to("#!/bin/sh\nsleep 614\n")), inPlugin("hooks/hooks.json", waits(600)))(box)
 }
 
 // brokenConfig leaves a file the real CLI cannot start with.
-func brokenConfig(box *sandbox.Box) error {
+func brokenConfig(box *isolate.Box) error {
 	file := filepath.Join(box.Config, ".claude.json")
 	return errors.Join(os.WriteFile(file, []byte(`{"numStartups":`), 0o644), own(file))
 }
@@ -196,7 +196,7 @@ func own(file string) error {
 }
 
 // sessionFile leaves the CLI's own record of a session that went on.
-func sessionFile(box *sandbox.Box) error {
+func sessionFile(box *isolate.Box) error {
 	dir := filepath.Join(box.Config, "projects", "x")
 	line := `{"type":"assistant","message":{"id":"msg_9","model":"claude-haiku-5-5","content":[{"type":"tool_use","id":"t9","name":"Read","input":{"file_path":"docs/adr/0001.md"}}]}}` + "\n"
 	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "s.jsonl"), []byte(strings.Repeat(line, 20)), 0o644))

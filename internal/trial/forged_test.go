@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
@@ -90,7 +90,7 @@ func forger(t *testing.T, real, walled bool) *bench {
 	case walled:
 		b.o.Walls = walls(t, 0)
 		if !real {
-			b.o.Agent.Path = sandbox.SelfAgent
+			b.o.Agent.Path = isolate.SelfAgent
 		}
 	case real:
 		b.o.UID, b.o.GID = nobody(), nobody()

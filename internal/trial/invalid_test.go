@@ -14,7 +14,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/harness/unprompted"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 )
@@ -59,8 +59,8 @@ func TestEveryFaultGivesItsClass(t *testing.T) {
 }
 
 // inPlugin rewrites a file of the plugin's copy in the sandbox.
-func inPlugin(name string, change func(text string) string) func(*sandbox.Box) error {
-	return func(box *sandbox.Box) error {
+func inPlugin(name string, change func(text string) string) func(*isolate.Box) error {
+	return func(box *isolate.Box) error {
 		file := filepath.Join(box.Plugin, filepath.FromSlash(name))
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -81,15 +81,15 @@ func TestADamagedPluginIsNoEvidence(t *testing.T) {
 	const hook, note = "hooks/session-start", "hooks/session-start-note.md"
 	document := `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"[os-adr] x"}}`
 	for name, c := range map[string]struct {
-		lay  func(*sandbox.Box) error
+		lay  func(*isolate.Box) error
 		want harness.Class
 	}{
 		"hook fails":        {inPlugin(hook, to("#!/bin/sh\nexit 1\n")), harness.HookNotDelivered},
 		"hook says nothing": {inPlugin(hook, to("#!/bin/sh\nexit 0\n")), harness.HookNotDelivered},
-		"hook missing": {func(box *sandbox.Box) error {
+		"hook missing": {func(box *isolate.Box) error {
 			return os.Remove(filepath.Join(box.Plugin, "hooks", "session-start"))
 		}, harness.HookNotDelivered},
-		"no hooks.json": {func(box *sandbox.Box) error {
+		"no hooks.json": {func(box *isolate.Box) error {
 			return os.Remove(filepath.Join(box.Plugin, "hooks", "hooks.json"))
 		}, harness.HookNotDelivered},
 		"plain text":    {inPlugin(hook, to("#!/bin/sh\ncat \"${0%/*}/session-start-note.md\"\n")), harness.HookNotDelivered},
@@ -98,7 +98,7 @@ func TestADamagedPluginIsNoEvidence(t *testing.T) {
 		"another note":  {inPlugin(note, to("[os-adr] Nothing to see here.\n")), harness.HookNotDelivered},
 		"note too long": {inPlugin(note, func(text string) string { return text + strings.Repeat("n", 10_001) }), harness.HookTruncated},
 		"skill cut":     {inPlugin("skills/find-decision/SKILL.md", swap("why something was decided", "it")), harness.NotExposed},
-		"no plugin": {func(box *sandbox.Box) error {
+		"no plugin": {func(box *isolate.Box) error {
 			return os.RemoveAll(box.Plugin)
 		}, harness.PluginNotLoaded},
 	} {
@@ -140,7 +140,7 @@ func TestDriftVoidsATrial(t *testing.T) {
 	t.Run("after", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
-		got := b.one("N1", play{lay: func(*sandbox.Box) error { return spoil(b, "scenarios/N1.md") }})
+		got := b.one("N1", play{lay: func(*isolate.Box) error { return spoil(b, "scenarios/N1.md") }})
 		b.wantInvalid(got, harness.DriftedSeal)
 		if got.Why != "scenarios/N1.md" || len(b.keys) != 1 {
 			t.Errorf("why: got %q with %d sessions", got.Why, len(b.keys))
@@ -283,7 +283,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		t.Parallel()
 		ctx, stop := context.WithCancel(t.Context())
 		b := newBench(t)
-		spec := b.spec("N1", "haiku", 1, play{lay: func(*sandbox.Box) error { stop(); return nil }})
+		spec := b.spec("N1", "haiku", 1, play{lay: func(*isolate.Box) error { stop(); return nil }})
 		got, err := b.executor("N1").Run(ctx, spec)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/unprompted"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 const (
@@ -106,7 +106,7 @@ func fromHere(command string) string {
 type CLIJudge struct {
 	executor *Executor
 	limit    time.Duration
-	git      *sandbox.GitTemplate
+	git      *isolate.GitTemplate
 	project  harness.Tree // of the box; the judge is not started in it
 }
 
@@ -120,7 +120,7 @@ func NewCLIJudge(ctx context.Context, o Options) (*CLIJudge, error) {
 	j := &CLIJudge{executor: &Executor{o: o.timed()}, limit: judgeLimit}
 	j.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
 	var err error
-	if j.git, err = sandbox.NewGitTemplate(ctx, j.project); err != nil {
+	if j.git, err = isolate.NewGitTemplate(ctx, j.project); err != nil {
 		return nil, fmt.Errorf("make judge: %w", err)
 	}
 	return j, nil
@@ -129,7 +129,7 @@ func NewCLIJudge(ctx context.Context, o Options) (*CLIJudge, error) {
 // Judge runs the CLI once. Anything but an answer of YES or NO is an error.
 func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, err error) {
 	o := j.executor.o
-	box, err := sandbox.New(ctx, sandbox.Options{
+	box, err := isolate.New(ctx, isolate.Options{
 		Base: o.Sandboxes, Fixture: j.project, PluginName: "empty", Git: j.git, UID: o.UID, GID: o.GID,
 	})
 	if err != nil {
@@ -188,7 +188,7 @@ func limited(ctx context.Context, seen gateway.Report, now time.Time, err error)
 type laidRubric struct{ file, digest string }
 
 // layRubric writes the rubric where only the judge's user can read it.
-func (o Options) layRubric(box *sandbox.Box) (laidRubric, error) {
+func (o Options) layRubric(box *isolate.Box) (laidRubric, error) {
 	return o.laySystem(box, o.Suite.Rubric)
 }
 

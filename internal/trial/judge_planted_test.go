@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // TestTheRubricIsWrittenToNoPlantedFile puts something where the rubric goes, as
@@ -27,7 +27,7 @@ func TestTheRubricIsWrittenToNoPlantedFile(t *testing.T) {
 		if err := os.WriteFile(target, []byte(before), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		box := &sandbox.Box{Tmp: dir}
+		box := &isolate.Box{Tmp: dir}
 		if got, err := o.layRubric(box); err != nil || got.file != at || got.digest != hexDigest([]byte(o.Suite.Rubric)) {
 			t.Fatalf("with nothing planted: got %q, %v, want %s", got, err, at)
 		}

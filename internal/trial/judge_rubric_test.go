@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"loopd/internal/agent"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
@@ -33,7 +33,7 @@ func TestTheRubricIsNoArgument(t *testing.T) {
 	if err := os.WriteFile(path, []byte(looksForRubric), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, rung := range []sandbox.Rung{sandbox.RungNone, sandbox.RungLandlock, sandbox.RungBwrap} {
+	for _, rung := range []isolate.Rung{isolate.RungNone, isolate.RungLandlock, isolate.RungBwrap} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			j, o := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, rungWalls(t, rung, nobody()))

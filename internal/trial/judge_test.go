@@ -23,7 +23,7 @@ import (
 	"loopd/harness/unprompted"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
@@ -48,15 +48,15 @@ func nobody() int {
 }
 
 // walls are bubblewrap's around that user, or a skip.
-func walls(t *testing.T, uid int) sandbox.Walls { return rungWalls(t, sandbox.RungBwrap, uid) }
+func walls(t *testing.T, uid int) isolate.Walls { return rungWalls(t, isolate.RungBwrap, uid) }
 
 // rungWalls are those of a rung around that user, or a skip.
-func rungWalls(t *testing.T, rung sandbox.Rung, uid int) sandbox.Walls {
+func rungWalls(t *testing.T, rung isolate.Rung, uid int) isolate.Walls {
 	t.Helper()
-	if rung == sandbox.RungNone {
-		return sandbox.Walls{}
+	if rung == isolate.RungNone {
+		return isolate.Walls{}
 	}
-	w, err := sandbox.Probe(t.Context(), sandbox.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	w, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	testenv.Need(t, string(rung), err)
 	return w
 }
@@ -184,7 +184,7 @@ func (a *oneAnswer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // cliJudge is the judge on the real CLI before that API.
-func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w sandbox.Walls) (*trial.CLIJudge, trial.Options) {
+func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w isolate.Walls) (*trial.CLIJudge, trial.Options) {
 	t.Helper()
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
@@ -213,15 +213,15 @@ func TestTheCLIJudges(t *testing.T) {
 	cli := realAgent(t)
 	for name, c := range map[string]struct {
 		api  *oneAnswer
-		rung sandbox.Rung
+		rung isolate.Rung
 		want string
 	}{
-		"yes":        {&oneAnswer{text: "YES"}, sandbox.RungNone, "YES"},
-		"walled":     {&oneAnswer{text: "Yes\n"}, sandbox.RungBwrap, "YES"},
-		"landlocked": {&oneAnswer{text: "Yes\n"}, sandbox.RungLandlock, "YES"},
-		"no":         {&oneAnswer{text: " no"}, sandbox.RungNone, "NO"},
-		"prose":      {&oneAnswer{text: "YES, it does."}, sandbox.RungNone, "neither YES nor NO"},
-		"overloaded": {&oneAnswer{status: 529}, sandbox.RungBwrap, "status 529"},
+		"yes":        {&oneAnswer{text: "YES"}, isolate.RungNone, "YES"},
+		"walled":     {&oneAnswer{text: "Yes\n"}, isolate.RungBwrap, "YES"},
+		"landlocked": {&oneAnswer{text: "Yes\n"}, isolate.RungLandlock, "YES"},
+		"no":         {&oneAnswer{text: " no"}, isolate.RungNone, "NO"},
+		"prose":      {&oneAnswer{text: "YES, it does."}, isolate.RungNone, "neither YES nor NO"},
+		"overloaded": {&oneAnswer{status: 529}, isolate.RungBwrap, "status 529"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -282,7 +282,7 @@ func wantJudgeRequest(t *testing.T, api *oneAnswer, rubric string) {
 func TestTheCLIJudgeNamesALimit(t *testing.T) {
 	t.Parallel()
 	until := time.Now().Add(time.Hour).Truncate(time.Second)
-	j, _ := cliJudge(t, &oneAnswer{status: http.StatusTooManyRequests, until: until}, realAgent(t), rungWalls(t, sandbox.RungNone, nobody()))
+	j, _ := cliJudge(t, &oneAnswer{status: http.StatusTooManyRequests, until: until}, realAgent(t), rungWalls(t, isolate.RungNone, nobody()))
 	_, err := j.Judge(t.Context(), question())
 	if l, ok := errors.AsType[*trial.LimitedError](err); !ok || !l.Until.Equal(until) {
 		t.Errorf("got %v, want a limit until %v", err, until)

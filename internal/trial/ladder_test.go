@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/simmodel"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
@@ -39,8 +39,8 @@ func provocations() map[string]provoked {
 		"interpreter missing": {play{lay: inPlugin(hook, to("#!/usr/bin/no-such-interpreter\n"))}, harness.HookNotDelivered},
 		"broken manifest":     {play{lay: inPlugin(".claude-plugin/plugin.json", to(`{"name": "os-adr",`))}, harness.PluginNotLoaded},
 		"broken hooks.json":   {play{lay: inPlugin("hooks/hooks.json", to(`{"hooks": {`))}, harness.PluginNotLoaded},
-		"no plugin":           {play{lay: func(box *sandbox.Box) error { return os.RemoveAll(box.Plugin) }}, harness.PluginNotLoaded},
-		"skill missing": {play{lay: func(box *sandbox.Box) error {
+		"no plugin":           {play{lay: func(box *isolate.Box) error { return os.RemoveAll(box.Plugin) }}, harness.PluginNotLoaded},
+		"skill missing": {play{lay: func(box *isolate.Box) error {
 			return os.RemoveAll(filepath.Join(box.Plugin, "skills", "find-decision"))
 		}}, harness.NotExposed},
 	}

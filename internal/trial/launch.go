@@ -14,7 +14,7 @@ import (
 	"loopd/internal/agent"
 	"loopd/internal/failpoint"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // attempt is what a launch left behind.
@@ -26,7 +26,7 @@ type attempt struct {
 }
 
 // launch runs the agent once, keeping its output on disk as it comes.
-func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) (attempt, error) {
+func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, box *isolate.Box, t *harness.Trial) (attempt, error) {
 	tap := e.tapFor(t, w, box)
 	defer tap.Close()
 	if e.o.Rig != nil {
@@ -83,7 +83,7 @@ func noteFor(t *harness.Trial, w Wording) string {
 
 // launchOf builds the launch of the sealed profile for this sandbox, within
 // walls where there are some. The function it returns gives up what was opened.
-func (e *Executor) launchOf(ctx context.Context, sc harness.Scenario, box *sandbox.Box, tap *gateway.Tap, t *harness.Trial) (l agent.Launch, release func() error, err error) {
+func (e *Executor) launchOf(ctx context.Context, sc harness.Scenario, box *isolate.Box, tap *gateway.Tap, t *harness.Trial) (l agent.Launch, release func() error, err error) {
 	env, err := agent.Environ(e.o.Suite.Launch, e.values(box, tap))
 	if err != nil {
 		return l, nil, err
@@ -98,14 +98,14 @@ func (e *Executor) launchOf(ctx context.Context, sc harness.Scenario, box *sandb
 	}
 	l.Activity = tap.LastActivity
 	l.MaxMemory, l.Overrun = e.o.Limits.Memory, overrun(ctx, box, e.o.Limits.Disk)
-	if e.o.Walls.Rung() == sandbox.RungNone {
+	if e.o.Walls.Rung() == isolate.RungNone {
 		return l, func() error { return nil }, nil
 	}
 	return e.walled(l, box, tap)
 }
 
 // plainLaunch is the launch of the sealed profile, without walls.
-func (e *Executor) plainLaunch(box *sandbox.Box, tier string, env []string, task string) (agent.Launch, error) {
+func (e *Executor) plainLaunch(box *isolate.Box, tier string, env []string, task string) (agent.Launch, error) {
 	profile := e.o.Suite.Launch
 	model, ok := profile.Model(tier)
 	if !ok {
@@ -120,7 +120,7 @@ func (e *Executor) plainLaunch(box *sandbox.Box, tier string, env []string, task
 
 // walled shuts the launch in: the session sees its box, the agent's program and
 // the system's programs, and its only way out is the gateway.
-func (e *Executor) walled(l agent.Launch, box *sandbox.Box, tap *gateway.Tap) (agent.Launch, func() error, error) {
+func (e *Executor) walled(l agent.Launch, box *isolate.Box, tap *gateway.Tap) (agent.Launch, func() error, error) {
 	if !e.o.Walls.Doored() {
 		port, err := strconv.Atoi(e.o.Gateway.URL().Port())
 		if err != nil {
@@ -136,8 +136,8 @@ func (e *Executor) walled(l agent.Launch, box *sandbox.Box, tap *gateway.Tap) (a
 }
 
 // shutIn walls a launch in with that door or port, or with none and no network.
-func (e *Executor) shutIn(l agent.Launch, box *sandbox.Box, door *os.File, port int) (agent.Launch, func() error, error) {
-	w, err := e.o.Walls.Wrap(sandbox.Enclosure{
+func (e *Executor) shutIn(l agent.Launch, box *isolate.Box, door *os.File, port int) (agent.Launch, func() error, error) {
+	w, err := e.o.Walls.Wrap(isolate.Enclosure{
 		Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, Door: door, Port: port, Limits: e.o.Limits, ReadOnly: e.o.Read, Hidden: e.o.Hidden,
 	})
 	if err != nil {
@@ -149,7 +149,7 @@ func (e *Executor) shutIn(l agent.Launch, box *sandbox.Box, door *os.File, port 
 }
 
 // overrun ends a session whose box has outgrown its limit.
-func overrun(ctx context.Context, box *sandbox.Box, limit int64) func() harness.Class {
+func overrun(ctx context.Context, box *isolate.Box, limit int64) func() harness.Class {
 	watch := box.Watch(ctx, limit, time.Now)
 	return func() harness.Class {
 		if watch() != nil {

@@ -24,7 +24,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/simmodel"
 	"loopd/internal/testenv"
 )
@@ -115,7 +115,7 @@ func record(t *testing.T, b *bench) (*recorder, *url.URL) {
 }
 
 // loopdSession runs a trial and returns its whole conversation.
-func loopdSession(t *testing.T, walled bool, lay func(*sandbox.Box) error) string {
+func loopdSession(t *testing.T, walled bool, lay func(*isolate.Box) error) string {
 	t.Helper()
 	b := forger(t, true, walled)
 	api, at := record(t, b)
@@ -264,7 +264,7 @@ func TestWhatLoopdContributesIsNeutral(t *testing.T) { // I3
 	}
 	t.Run("damage", func(t *testing.T) {
 		t.Parallel()
-		session := loopdSession(t, false, func(box *sandbox.Box) error {
+		session := loopdSession(t, false, func(box *isolate.Box) error {
 			return os.WriteFile(filepath.Join(box.Work, "loopd-R2.eval"), nil, 0o644)
 		})
 		words := strings.Join(added(session, bare, ids), " ")

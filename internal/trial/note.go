@@ -13,7 +13,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/agent"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // delivery is what a computed note comes to in a fresh copy of a project: the
@@ -114,7 +114,7 @@ const nowhere = "http://127.0.0.1:9"
 // started, and ends it when its hooks have answered. It has no way to the API:
 // nothing is spent, and no model sees it.
 func (e *Executor) hookAlone(ctx context.Context, st *start, w Wording) (d delivery, err error) {
-	box, err := sandbox.New(ctx, sandbox.Options{
+	box, err := isolate.New(ctx, isolate.Options{
 		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.o.UID, GID: e.o.GID,
 	})
 	if err != nil {
@@ -143,13 +143,13 @@ func (e *Executor) hookAlone(ctx context.Context, st *start, w Wording) (d deliv
 }
 
 // launchAlone is the launch of a session without a task and without an API.
-func (e *Executor) launchAlone(box *sandbox.Box) (agent.Launch, func() error, error) {
+func (e *Executor) launchAlone(box *isolate.Box) (agent.Launch, func() error, error) {
 	env, err := agent.Environ(e.o.Suite.Launch, e.listed(box, e.o.Gateway.DummyKey(), nowhere))
 	if err != nil {
 		return agent.Launch{}, nil, err
 	}
 	l, err := e.plainLaunch(box, e.o.Suite.Launch.Tiers[0].Name, env, "Please begin.")
-	if err != nil || e.o.Walls.Rung() == sandbox.RungNone {
+	if err != nil || e.o.Walls.Rung() == isolate.RungNone {
 		return l, func() error { return nil }, err
 	}
 	return e.shutIn(l, box, nil, 0)

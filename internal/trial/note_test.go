@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/trial"
 )
 
@@ -79,8 +79,8 @@ func TestAComputedNoteThatDiffersIsNotDelivered(t *testing.T) {
 		b.computing(says(counting))
 		e := b.executor("R2")
 		rep := 0
-		for name, lay := range map[string]func(*sandbox.Box) error{
-			"another project": func(box *sandbox.Box) error {
+		for name, lay := range map[string]func(*isolate.Box) error{
+			"another project": func(box *isolate.Box) error {
 				records, err := filepath.Glob(filepath.Join(box.Work, "docs/adr/0001*"))
 				if err != nil || len(records) != 1 {
 					return fmt.Errorf("records: %v, %v", records, err)

@@ -8,17 +8,17 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
 // onRung gives sessions of a bench those walls, and the stand-in within them.
-func (b *bench) onRung(rung sandbox.Rung) *bench {
+func (b *bench) onRung(rung isolate.Rung) *bench {
 	b.t.Helper()
-	if rung == sandbox.RungNone {
+	if rung == isolate.RungNone {
 		return b
 	}
-	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), sandbox.SelfAgent, testenv.OpenDir(b.t), []string{b.dir}
+	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), isolate.SelfAgent, testenv.OpenDir(b.t), []string{b.dir}
 	return b
 }
 
@@ -26,7 +26,7 @@ func (b *bench) onRung(rung sandbox.Rung) *bench {
 // it, the gateway serves it, and a perfect run passes.
 func TestLandlockedSessionIsEvidence(t *testing.T) {
 	t.Parallel()
-	b := newBench(t).onRung(sandbox.RungLandlock)
+	b := newBench(t).onRung(isolate.RungLandlock)
 	got := b.one("R3", play{})
 	if got.Class != harness.Valid || !got.Passed() || !got.NoteVerified || !got.Exposed || !strings.HasPrefix(got.Isolation, "landlock ") {
 		t.Errorf("got %s (%s), passed %v, note %v, exposed %v, isolation %q", got.Class, got.Why, got.Passed(), got.NoteVerified, got.Exposed, got.Isolation)
@@ -61,9 +61,9 @@ func passesLandlock(name string) bool { return strings.HasPrefix(name, "mode") }
 // seal, and the trial is void.
 func TestAttacksOnTheSeal(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []sandbox.Rung{sandbox.RungBwrap, sandbox.RungLandlock, sandbox.RungNone} {
+	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock, isolate.RungNone} {
 		for name := range onSealed("") {
-			stopped := rung == sandbox.RungBwrap || rung == sandbox.RungLandlock && !passesLandlock(name)
+			stopped := rung == isolate.RungBwrap || rung == isolate.RungLandlock && !passesLandlock(name)
 			t.Run(string(rung)+", "+name, func(t *testing.T) {
 				t.Parallel()
 				b := newBench(t).onRung(rung)
@@ -96,11 +96,11 @@ func wantUntouched(t *testing.T, got harness.Trial, drift *frozen.Drift) {
 // A session whose files outgrow the limit is ended and void.
 func TestASessionThatFillsItsBoxIsEnded(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []sandbox.Rung{sandbox.RungBwrap, sandbox.RungLandlock} {
+	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).onRung(rung)
-			b.o.Limits = sandbox.Limits{Disk: 20 << 20}
+			b.o.Limits = isolate.Limits{Disk: 20 << 20}
 			got := b.one("N1", play{steps: []harness.Step{{Bash: `head -c 40000000 /dev/zero > "$TMPDIR/big"; sleep 60`}, {Text: "Done."}}})
 			b.wantInvalid(got, harness.Oversize)
 			if got.Seconds > 30 {
@@ -114,7 +114,7 @@ func TestASessionThatFillsItsBoxIsEnded(t *testing.T) {
 // What the settings let sessions read is there, at its own path.
 func TestSessionsReadWhatTheyMay(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []sandbox.Rung{sandbox.RungBwrap, sandbox.RungLandlock} {
+	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).onRung(rung)

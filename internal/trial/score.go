@@ -10,12 +10,12 @@ import (
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // score says whether the attempt is evidence, and if so of what. Everything it
 // looks at is kept, so that Rescorer can do the same again.
-func (e *Executor) score(ctx context.Context, sc harness.Scenario, box *sandbox.Box, a attempt, k *Kept, t *harness.Trial) error {
+func (e *Executor) score(ctx context.Context, sc harness.Scenario, box *isolate.Box, a attempt, k *Kept, t *harness.Trial) error {
 	t.Exposed = k.External.Exposed
 	e.describe(a, t)
 	weigh(e.sealed, a.transcript, *k, t)
@@ -24,7 +24,7 @@ func (e *Executor) score(ctx context.Context, sc harness.Scenario, box *sandbox.
 		return nil
 	}
 	end, err := box.Snapshot(ctx)
-	if limit, ok := errors.AsType[*sandbox.LimitError](err); ok {
+	if limit, ok := errors.AsType[*isolate.LimitError](err); ok {
 		t.Class, t.Why = harness.Oversize, limit.Error()
 		return nil
 	}
@@ -87,7 +87,7 @@ func settle(in unprompted.Input, j Judged, t *harness.Trial) unprompted.Evaluati
 }
 
 // want is what the ladder compares the session with.
-func (e *Executor) want(sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) transcript.Want {
+func (e *Executor) want(sc harness.Scenario, w Wording, box *isolate.Box, t *harness.Trial) transcript.Want {
 	l := e.o.Suite.Launch
 	model, _ := l.Model(t.Spec.Slot.Cell.Tier)
 	return transcript.Want{

@@ -9,11 +9,11 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/gateway"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // tapFor opens the gateway for one session of a wording.
-func (e *Executor) tapFor(t *harness.Trial, w Wording, box *sandbox.Box) *gateway.Tap {
+func (e *Executor) tapFor(t *harness.Trial, w Wording, box *isolate.Box) *gateway.Tap {
 	s := gateway.Session{
 		Note: noteFor(t, w), Descriptions: w.Descriptions,
 		Own: []string{box.Work, box.Plugin, box.Home, box.Config, box.Tmp, box.Root}, Prices: e.o.Suite.Launch.Prices(),

@@ -13,7 +13,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // Stored is a run on disk: its stream, and what it left of the project.
@@ -40,7 +40,7 @@ func ReadStored(ctx context.Context, dir string, start harness.Tree) (Stored, er
 	}
 	data, err := os.ReadFile(filepath.Join(dir, ChangesFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		end, err := sandbox.ReadProject(ctx, dir, TranscriptFile)
+		end, err := isolate.ReadProject(ctx, dir, TranscriptFile)
 		return Stored{t, end}, err
 	}
 	if err != nil {
@@ -99,11 +99,11 @@ func LayOut(ctx context.Context, s harness.Suite, sc harness.Scenario, graphs ma
 	if err != nil {
 		return err
 	}
-	git, err := sandbox.NewGitTemplate(ctx, tree)
+	git, err := isolate.NewGitTemplate(ctx, tree)
 	if err != nil {
 		return err
 	}
-	box, err := sandbox.New(ctx, sandbox.Options{Fixture: tree, PluginName: s.Checker.Plugin, Git: git})
+	box, err := isolate.New(ctx, isolate.Options{Fixture: tree, PluginName: s.Checker.Plugin, Git: git})
 	if err != nil {
 		return err
 	}

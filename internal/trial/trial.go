@@ -21,8 +21,8 @@ import (
 	"loopd/harness/unprompted"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
+	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/sandbox"
 )
 
 // Wording is one wording of the plugin, ready to be copied into a sandbox.
@@ -47,7 +47,7 @@ type Rig interface {
 	// function it returns forgets it.
 	Register(spec harness.Spec, key string) (forget func(), err error)
 	// Lay may damage the sandbox before the agent starts.
-	Lay(spec harness.Spec, box *sandbox.Box) error
+	Lay(spec harness.Spec, box *isolate.Box) error
 }
 
 // Options is what an Executor needs. Rig may be nil, and Judge where no
@@ -66,12 +66,12 @@ type Options struct {
 	Instrument string
 	// Walls shut sessions in; the zero value runs them in the open. Hidden lists
 	// what no session may read wherever it lies.
-	Walls  sandbox.Walls
+	Walls  isolate.Walls
 	Hidden []string
 	// Read lists directories and files of the machine, such as toolchains, that
 	// sessions may read and run. Limits bound what a session uses.
 	Read   []string
-	Limits sandbox.Limits
+	Limits isolate.Limits
 	// UID and GID are who sessions run as when loopd is root; 0 for no change.
 	UID, GID int
 	// Graphs are the built code graphs by fixture, laid into the project of a
@@ -111,7 +111,7 @@ const graphDir = "graphify-out"
 // start is what every session of a scenario begins with.
 type start struct {
 	tree harness.Tree
-	git  *sandbox.GitTemplate
+	git  *isolate.GitTemplate
 	// project is the same for scenarios that start from the same files.
 	project string
 }
@@ -133,7 +133,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 		if err != nil {
 			return nil, err
 		}
-		git, err := sandbox.NewGitTemplate(ctx, tree)
+		git, err := isolate.NewGitTemplate(ctx, tree)
 		if err != nil {
 			return nil, fmt.Errorf("prepare scenario %s: %w", sc.ID, err)
 		}
@@ -192,7 +192,7 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 		}
 		w.Note = d.text
 	}
-	box, err := sandbox.New(ctx, sandbox.Options{
+	box, err := isolate.New(ctx, isolate.Options{
 		Base: e.o.Sandboxes, Fixture: st.tree, Plugin: w.Plugin, PluginName: e.o.Suite.Checker.Plugin, Git: st.git, UID: e.o.UID, GID: e.o.GID,
 	})
 	if err != nil {
@@ -207,7 +207,7 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 	return cancelled(ctx, t, e.launchAndScore(ctx, sc, w, box, t))
 }
 
-func (e *Executor) launchAndScore(ctx context.Context, sc harness.Scenario, w Wording, box *sandbox.Box, t *harness.Trial) error {
+func (e *Executor) launchAndScore(ctx context.Context, sc harness.Scenario, w Wording, box *isolate.Box, t *harness.Trial) error {
 	kept, err := e.launch(ctx, sc, w, box, t)
 	if err != nil {
 		return err

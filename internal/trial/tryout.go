@@ -14,7 +14,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // Outfit is what a command of the plugin is tried in: what a session has, but
@@ -24,7 +24,7 @@ type Outfit struct {
 	PluginName      string
 	Path            string // the user's PATH
 	Sandboxes       string // parent of the sandboxes, empty for the default
-	Walls           sandbox.Walls
+	Walls           isolate.Walls
 	Hidden, Read    []string
 	UID, GID        int
 }
@@ -47,11 +47,11 @@ const (
 // a session, as the agent runs a hook: with CLAUDE_PLUGIN_ROOT, and with the
 // plugin's programs on the PATH. It spends nothing.
 func Try(ctx context.Context, o Outfit, command string) (t Tryout, err error) {
-	git, err := sandbox.NewGitTemplate(ctx, o.Project)
+	git, err := isolate.NewGitTemplate(ctx, o.Project)
 	if err != nil {
 		return t, fmt.Errorf("try a program: %w", err)
 	}
-	box, err := sandbox.New(ctx, sandbox.Options{
+	box, err := isolate.New(ctx, isolate.Options{
 		Base: o.Sandboxes, Fixture: o.Project, Plugin: o.Plugin, PluginName: o.PluginName, Git: git, UID: o.UID, GID: o.GID,
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func Try(ctx context.Context, o Outfit, command string) (t Tryout, err error) {
 	return t, nil
 }
 
-func (o Outfit) launch(box *sandbox.Box, command string) (agent.Launch, func() error, error) {
+func (o Outfit) launch(box *isolate.Box, command string) (agent.Launch, func() error, error) {
 	env := []string{
 		"PATH=" + o.Path, "HOME=" + box.Home, "CLAUDE_CONFIG_DIR=" + box.Config, "TMPDIR=" + box.Tmp, "LANG=C.UTF-8",
 		"CLAUDE_PLUGIN_ROOT=" + box.Plugin, "CLAUDE_PROJECT_DIR=" + box.Work,
@@ -89,10 +89,10 @@ func (o Outfit) launch(box *sandbox.Box, command string) (agent.Launch, func() e
 		Path: "/bin/sh", Argv0: "sh", Args: []string{"-c", `PATH="$CLAUDE_PLUGIN_ROOT/bin:$PATH"; export PATH; ` + command}, Env: env, Dir: box.Work,
 		Stdin: append(input, '\n'), Clocks: harness.Clocks{Total: tryTime}, UID: o.UID, GID: o.GID, Marker: box.Root,
 	}
-	if o.Walls.Rung() == sandbox.RungNone {
+	if o.Walls.Rung() == isolate.RungNone {
 		return l, func() error { return nil }, nil
 	}
-	w, err := o.Walls.Wrap(sandbox.Enclosure{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, ReadOnly: o.Read, Hidden: o.Hidden})
+	w, err := o.Walls.Wrap(isolate.Enclosure{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, ReadOnly: o.Read, Hidden: o.Hidden})
 	if err != nil {
 		return l, nil, err
 	}

@@ -1,0 +1,263 @@
+package isolate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
+)
+
+// wallsOrSkip probes bubblewrap; where it is required, its absence fails.
+func wallsOrSkip(t testing.TB, uid int) Walls {
+	t.Helper()
+	w, err := Probe(t.Context(), ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	testenv.Need(t, "bwrap", err)
+	return w
+}
+
+func wallBox(t testing.TB, uid int) *Box {
+	t.Helper()
+	o := options(t, testenv.OpenDir(t))
+	o.UID, o.GID = uid, uid
+	return newBox(t, o)
+}
+
+// fakeBwrap is a directory with a bwrap that answers as a script says.
+func fakeBwrap(t *testing.T, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "bwrap"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// settings is a directory of kernel settings.
+func settings(t *testing.T, values map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, value := range values {
+		p := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(value+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestProbeSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("bubblewrap needs Linux")
+	}
+	const refused = `echo "bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces." >&2; exit 1`
+	for _, tt := range []struct {
+		name, script string
+		settings     map[string]string
+		want         WallReason
+		hint         string
+	}{
+		{"sysctl of the kernel", refused, map[string]string{"user/max_user_namespaces": "0"}, WallRefused, "sysctl -w user.max_user_namespaces=15000"},
+		{"sysctl of the distribution", refused, map[string]string{"kernel/unprivileged_userns_clone": "0"}, WallRefused, "sysctl -w kernel.unprivileged_userns_clone=1"},
+		{"container", refused, map[string]string{"user/max_user_namespaces": "9999"}, WallRefused, "seccomp=unconfined"},
+		{"too many", `echo "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)" >&2; exit 1`, nil, WallRefused, "container"},
+		{"AppArmor", `echo "bwrap: setting up uid map: Permission denied" >&2; exit 1`, map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, WallAppArmor, "apparmor_parser -r"},
+		{"AppArmor at loopback", `echo "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted" >&2; exit 1`, map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, WallAppArmor, "userns,"},
+		{"old", `echo "bwrap: Unknown option --perms" >&2; exit 1`, nil, WallOld, "apt-get install bubblewrap"},
+		{"broken", `echo "bwrap: Can't mount proc on /newroot/proc: Operation not permitted" >&2; exit 1`, nil, WallFailed, ""},
+		{"silent", `exit 3`, nil, WallFailed, ""},
+	} {
+		dir := fakeBwrap(t, tt.script)
+		w, err := prober{proc: settings(t, tt.settings)}.probe(t.Context(), ProbeOptions{Path: "relative:/absent:" + dir})
+		e, ok := errors.AsType[*WallError](err)
+		if !ok || e.Reason != tt.want || w.Rung() != RungNone {
+			t.Errorf("%s: got %v, want reason %s", tt.name, err, tt.want)
+			continue
+		}
+		if got := e.Hint(); !strings.Contains(got, tt.hint) || (got == "") != (tt.hint == "") {
+			t.Errorf("%s: hint %q, want %q in it", tt.name, got, tt.hint)
+		}
+		if !strings.Contains(e.Error(), dir) {
+			t.Errorf("%s: %q does not name the program", tt.name, e)
+		}
+	}
+}
+
+func TestProbeWithoutBwrap(t *testing.T) {
+	t.Parallel()
+	notRunnable := t.TempDir()
+	if err := os.WriteFile(filepath.Join(notRunnable, "bwrap"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "/absent", notRunnable, "."} {
+		_, err := Probe(t.Context(), ProbeOptions{Path: path})
+		e, ok := errors.AsType[*WallError](err)
+		if !ok || runtime.GOOS == "linux" && e.Reason != WallAbsent || runtime.GOOS != "linux" && e.Reason != WallSystem {
+			t.Errorf("PATH %q: got %v, want it absent", path, err)
+		}
+	}
+}
+
+// One that cannot forbid further namespaces is good enough; it is told apart
+// from one that lacks what is needed.
+func TestProbeOfAnOlderBwrap(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("bubblewrap needs Linux")
+	}
+	dir := fakeBwrap(t, `grep -q disable-userns /proc/self/fd/$2 && { echo "bwrap: Unknown option --disable-userns" >&2; exit 1; }; exit 0`)
+	w, err := Probe(t.Context(), ProbeOptions{Path: dir})
+	if err != nil || w.Rung() != RungBwrap || !w.nested {
+		t.Errorf("got %+v, %v, want walls that allow namespaces", w, err)
+	}
+}
+
+func TestProbeIsCalledOff(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("bubblewrap needs Linux")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Probe(ctx, ProbeOptions{Path: fakeBwrap(t, "exec sleep 100")})
+	if _, ok := errors.AsType[*WallError](err); ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want it called off, not an answer", err)
+	}
+}
+
+// The real program where the kernel refuses: inside a user namespace that may
+// have no other.
+func TestProbeWhereNamespacesAreRefused(t *testing.T) {
+	t.Parallel()
+	wallsOrSkip(t, 0)
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("unshare is missing")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(unshare, "-Ur", "sh", "-c", `echo 0 >/proc/sys/user/max_user_namespaces && exec "$0"`, self)
+	cmd.Env = append(os.Environ(), childEnv+"=probe")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "refused sudo sysctl -w user.max_user_namespaces=15000\n") {
+		t.Errorf("got %v\n%s", err, out)
+	}
+}
+
+// childProbe prints the reason and the hint of a probe that fails.
+func childProbe() int {
+	_, err := Probe(context.Background(), ProbeOptions{Path: os.Getenv("PATH")})
+	e, ok := errors.AsType[*WallError](err)
+	if !ok {
+		fmt.Println("got", err)
+		return 1
+	}
+	fmt.Println(e.Reason, e.Hint())
+	return 0
+}
+
+func TestWrapRefuses(t *testing.T) {
+	t.Parallel()
+	good := Walls{rung: RungBwrap, program: "/bin/bwrap"}
+	for _, tt := range []struct {
+		name  string
+		walls Walls
+		edit  func(*Enclosure)
+	}{
+		{"nothing probed", Walls{}, func(*Enclosure) {}},
+		{"relative agent", good, func(e *Enclosure) { e.Agent = "claude" }},
+		{"absent agent", good, func(e *Enclosure) { e.Agent = "/absent" }},
+		{"everything shown", good, func(e *Enclosure) { e.ReadOnly = []string{"/"} }},
+		{"path that is not clean", good, func(e *Enclosure) { e.ReadOnly = []string{"/usr/../etc"} }},
+		{"relative hidden", good, func(e *Enclosure) { e.Hidden = []string{"etc"} }},
+		{"a door where there is a port", Walls{rung: RungLandlock, abi: 6}, func(*Enclosure) {}},
+		{"NUL", good, func(e *Enclosure) { e.Args = []string{"a\x00b"} }},
+	} {
+		r, door, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		e := Enclosure{Box: wallBox(t, 0), Agent: "/bin/sh", Door: door}
+		tt.edit(&e)
+		if out, err := tt.walls.Wrap(e); err == nil {
+			out.Close()
+			t.Errorf("%s: got no error", tt.name)
+		}
+		if err := door.Close(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: the door is still open", tt.name)
+		}
+	}
+}
+
+func TestOrderIsReadAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, want := range []order{
+		{Program: "/opt/claude/claude", Argv: []string{"claude"}},
+		{Program: "/opt/claude/claude", Argv: []string{"claude", "", "-p", "two words", "line\nbreak", "\xff", ""}, Processes: 7},
+		{Program: "/bin/sh", Argv: []string{"sh"}, Confine: &confinement{ABI: 6, Read: []string{"/usr"}, Write: []string{"/a b"}, Port: 4711}},
+	} {
+		data, err := want.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readOrder([]byte(data)); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+		if got, err := readOrder([]byte(data[:len(data)-1])); err == nil {
+			t.Errorf("cut short: got %+v", got)
+		}
+	}
+	for _, bad := range []order{{}, {Program: "/bin/sh"}, {Argv: []string{"sh"}}} {
+		data, err := bad.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readOrder([]byte(data)); err == nil {
+			t.Errorf("%+v: got %+v", bad, got)
+		}
+	}
+}
+
+func TestEnvironInside(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in, want []string
+		url      string
+	}{
+		{[]string{"A=1", "ANTHROPIC_BASE_URL=http://x", "B=2", "PWD=/p"}, []string{"A=1", "ANTHROPIC_BASE_URL=http://127.0.0.1:7", "B=2"}, "http://127.0.0.1:7"},
+		{[]string{"A=1"}, []string{"A=1", "ANTHROPIC_BASE_URL=http://127.0.0.1:7"}, "http://127.0.0.1:7"},
+		{[]string{"A=1", "ANTHROPIC_BASE_URL=http://x", "PWD=/p"}, []string{"A=1", "ANTHROPIC_BASE_URL=http://x"}, ""},
+	} {
+		if got := environInside(tt.in, tt.url); !slices.Equal(got, tt.want) {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestIsHelper(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"loopd"}, {"loopd", HelperName}, {"loopd", HelperName, "3", "4"}, {"/proc/self/fd/3", "run", "4"}, {"/proc/self/fd/3", HelperName}, {}} {
+		if IsHelper(args) {
+			t.Errorf("%q: taken for the helper", args)
+		}
+	}
+	if !IsHelper([]string{"/proc/self/fd/3", HelperName, "4"}) || !IsHelper([]string{"/proc/self/fd/3", HelperName, "4", "5"}) {
+		t.Error("the helper is not known")
+	}
+}

@@ -1,0 +1,113 @@
+package isolate
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func srtBox() *Box {
+	return &Box{Root: "/tmp/box", Work: "/tmp/box/w", Plugin: "/tmp/box/p/letters", Home: "/tmp/box/h", Config: "/tmp/box/c", Tmp: "/tmp/box/t"}
+}
+
+// The settings close what is people's, open the box and what it needs, and know
+// no way out but the gateway's port.
+func TestRuntimeSettings(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := filepath.EvalSymlinks(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		t.Fatal(err)
+	}
+	w := Walls{rung: RungSRT, program: "/opt/srt/dist/cli.js", tools: map[string]string{"bwrap": "/usr/bin/bwrap", "socat": "/usr/bin/socat", "rg": "/usr/bin/rg"}}
+	e := Enclosure{Box: srtBox(), Port: 4711, ReadOnly: []string{"/home/u/.rbenv"}, Hidden: []string{secret, "/absent"}}
+	box := []string{"/tmp/box/w", "/tmp/box/h", "/tmp/box/c", "/tmp/box/t"}
+	for _, system := range []string{"linux", "darwin"} {
+		got, err := w.settings(e, "/cache/claude", system)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := srtSettings{
+			Network: srtNetwork{AllowedDomains: []string{}, DeniedDomains: []string{}, Strict: true, HTTPProxyPort: 4711, SOCKSProxyPort: 4711},
+			Filesystem: srtFilesystem{
+				DenyRead: append(closedToSRT(system), "/tmp/box", self, resolved), AllowWrite: box, DenyWrite: []string{"/tmp/box/p/letters"}, AllowGitConfig: true,
+				AllowRead: append(slices.Clone(box), "/tmp/box/p/letters", "/cache/claude", "/home/u/.rbenv", "/opt/srt", "/usr/bin/socat"),
+			},
+		}
+		if system == "linux" {
+			want.Bwrap, want.Socat, want.Ripgrep = "/usr/bin/bwrap", "/usr/bin/socat", &srtProgram{"/usr/bin/rg"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", system, diff)
+		}
+		if data, err := json.Marshal(got); err != nil || strings.Contains(string(data), "null") {
+			t.Errorf("%s: a list is missing: %s, %v", system, data, err)
+		}
+	}
+	e.Port = 0
+	if got, err := w.settings(e, "/cache/claude", "linux"); err != nil || got.Network.HTTPProxyPort != 0 || len(got.Network.AllowedDomains) != 0 {
+		t.Errorf("without a gateway: got %+v, %v, want no network", got.Network, err)
+	}
+	e.Box.Work = e.Box.Plugin // a judge's, which has no plugin
+	if got, err := w.settings(e, "/cache/claude", "linux"); err != nil || len(got.Filesystem.DenyWrite) != 0 {
+		t.Errorf("a room for all: got %+v, %v", got.Filesystem, err)
+	}
+}
+
+// The command gives the agent its arguments and environment, whatever they
+// hold, without a value on the command line.
+func TestRuntimeCommand(t *testing.T) {
+	t.Parallel()
+	environ := []string{"A=it's $HOME `x`", "TMPDIR=/tmp/it's", "ANTHROPIC_BASE_URL=http://127.0.0.1:4711", "ANTHROPIC_API_KEY=dummy-secret"}
+	e := Enclosure{Box: srtBox(), Port: 4711, Args: []string{"-c", `printf '%s|' "$@"; env | sort | grep -v '^PWD\|^SHLVL\|^_='`, "sh", "", "two words", "it's", "$A"}}
+	for system, url := range map[string]string{"linux": "http://127.0.0.1:3128", "darwin": "http://127.0.0.1:4711"} {
+		command := srtCommand(e, "/bin/sh", environ, system)
+		if strings.Contains(command, "dummy-secret") {
+			t.Errorf("%s: a value is on the command line: %s", system, command)
+		}
+		cmd := exec.Command("/bin/sh", "-c", command)
+		cmd.Env = append(slices.Clone(environ), "SANDBOX_RUNTIME=1", "TMPDIR=/tmp/claude", "PATH=/usr/bin:/bin")
+		out, err := cmd.CombinedOutput()
+		want := "|two words|it's|$A|A=it's $HOME `x`\nANTHROPIC_API_KEY=dummy-secret\nANTHROPIC_BASE_URL=" + url + "\nTMPDIR=/tmp/it's\n"
+		if err != nil || string(out) != want {
+			t.Errorf("%s: got %v\n%s\nwant\n%s", system, err, out, want)
+		}
+	}
+}
+
+func TestRungsOfEachSystem(t *testing.T) {
+	t.Parallel()
+	for system, want := range map[string][]Rung{"linux": {RungBwrap, RungLandlock}, "darwin": {RungSRT}, "plan9": nil} {
+		if got := Rungs(system); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", system, got, want)
+		}
+	}
+	if _, err := Probe(t.Context(), ProbeOptions{Rung: "chroot"}); err == nil {
+		t.Error("an unknown rung was probed")
+	} else if _, answer := errors.AsType[*WallError](err); answer {
+		t.Errorf("got %v, want no answer", err)
+	}
+	if got := (Walls{rung: RungLandlock, abi: 9}).String(); got != "landlock 6" {
+		t.Errorf("got %q, want no more than what is asked of the kernel", got)
+	}
+	if got := (Walls{rung: RungLandlock, abi: 4}).String() + " " + (Walls{}).String() + " " + (Walls{rung: RungBwrap}).String(); got != "landlock 4 none bwrap" {
+		t.Errorf("got %q", got)
+	}
+}
