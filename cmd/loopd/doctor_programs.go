@@ -48,7 +48,7 @@ func programRows(ctx context.Context, e env, cfg config.Config, g ground) []doct
 	}
 	t := tryout{
 		env: e, cfg: cfg, plugin: wording.Plugin,
-		outfit: trial.Outfit{
+		outfit: trial.CommandEnv{
 			Plugin: wording.Plugin, PluginName: sealed.Suite.Checker.Plugin, Path: e.getenv("PATH"), Walls: g.walls, Read: cfg.Read,
 			Hidden: hiddenFrom(home, cfg), UID: g.uid, GID: g.uid,
 		},
@@ -61,7 +61,7 @@ type tryout struct {
 	env    env
 	cfg    config.Config
 	plugin harness.Tree
-	outfit trial.Outfit
+	outfit trial.CommandEnv
 }
 
 func (t tryout) rows(ctx context.Context, s harness.Suite) []doctor.Row {
@@ -88,7 +88,7 @@ func (t tryout) rows(ctx context.Context, s harness.Suite) []doctor.Row {
 // row runs one command. A command that lacks something is bad: every session
 // would lack it. One that merely does not end with 0 is as bad as that says.
 func (t tryout) row(ctx context.Context, name, command string, failed doctor.Health) doctor.Row {
-	got, err := trial.Try(ctx, t.outfit, command)
+	got, err := trial.RunCommand(ctx, t.outfit, command)
 	if err != nil {
 		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "loopd doctor"}
 	}
@@ -107,7 +107,7 @@ func (t tryout) row(ctx context.Context, name, command string, failed doctor.Hea
 
 // lack names what is missing. Of a script whose interpreter is missing the shell
 // says that the script is.
-func (t tryout) lack(got trial.Tryout) string {
+func (t tryout) lack(got trial.CommandResult) string {
 	name := doctor.Lack(got.Code, got.Stderr)
 	for _, dir := range []string{"bin", "hooks"} {
 		if f, own := t.plugin[dir+"/"+filepath.Base(name)]; own {

@@ -72,10 +72,10 @@ func servedOf(s *loop.State) map[string]harness.Served {
 type purses struct {
 	cfg      config.Config
 	state    *loop.State
-	campaign *gateway.Purse // nil for no limit
+	campaign *gateway.SpendLimit // nil for no limit
 
 	mu         sync.Mutex
-	candidates map[string]*gateway.Purse // by wording
+	candidates map[string]*gateway.SpendLimit // by wording
 }
 
 // priced says why a limit of spending could not hold: it counts tokens, and needs
@@ -93,23 +93,23 @@ func priced(cfg config.Config, s harness.Suite) error {
 }
 
 func pursesOf(cfg config.Config, state *loop.State) *purses {
-	p := &purses{cfg: cfg, state: state, candidates: make(map[string]*gateway.Purse)}
+	p := &purses{cfg: cfg, state: state, candidates: make(map[string]*gateway.SpendLimit)}
 	if cfg.SpendCampaign > 0 {
-		p.campaign = gateway.NewPurse("campaign", cfg.SpendCampaign, state.Spent())
+		p.campaign = gateway.NewSpendLimit("campaign", cfg.SpendCampaign, state.Spent())
 	}
 	return p
 }
 
 // of lists what pays for one session.
-func (p *purses) of(spec harness.Spec) []*gateway.Purse {
-	var out []*gateway.Purse
+func (p *purses) of(spec harness.Spec) []*gateway.SpendLimit {
+	var out []*gateway.SpendLimit
 	if p.cfg.SpendSession > 0 {
-		out = append(out, gateway.NewPurse("session", p.cfg.SpendSession, 0))
+		out = append(out, gateway.NewSpendLimit("session", p.cfg.SpendSession, 0))
 	}
 	if wording := spec.Slot.Wording; p.cfg.SpendCandidate > 0 && wording != p.state.Started.Start {
 		p.mu.Lock()
 		if p.candidates[wording] == nil {
-			p.candidates[wording] = gateway.NewPurse("candidate", p.cfg.SpendCandidate, 0)
+			p.candidates[wording] = gateway.NewSpendLimit("candidate", p.cfg.SpendCandidate, 0)
 		}
 		out = append(out, p.candidates[wording])
 		p.mu.Unlock()
@@ -138,7 +138,7 @@ func (e paying) Run(ctx context.Context, spec harness.Spec) (harness.Trial, erro
 
 // may says that the campaign's purse is empty, as a *loop.HoldError.
 func (p *purses) may() error {
-	if c := p.campaign; c == nil || !c.Empty() {
+	if c := p.campaign; c == nil || !c.Reached() {
 		return nil
 	}
 	return &loop.HoldError{Paused: loop.Paused{Reason: fmt.Sprintf("spending: the campaign's limit of %g USD is reached", p.cfg.SpendCampaign)}}

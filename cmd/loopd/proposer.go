@@ -79,7 +79,7 @@ func (n *night) proposing(e env) loop.Proposing {
 			}
 			o := n.trial
 			if n.purses.campaign != nil {
-				o.AskPurses = []*gateway.Purse{n.purses.campaign}
+				o.OneShotLimits = []*gateway.SpendLimit{n.purses.campaign}
 			}
 			return proposer.NewAgent(ctx, o, tier.Model, limit)
 		}

@@ -164,7 +164,7 @@ func (n *night) begin(ctx context.Context, e env) error {
 		warnOfNone(e, n.campaign.Home, s)
 	}
 	n.purses = pursesOf(n.cfg, s)
-	n.trial.Instrument, n.trial.Purses = s.Started.Instrument, n.purses.of
+	n.trial.Instrument, n.trial.SpendLimits = s.Started.Instrument, n.purses.of
 	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
 	return nil
 }

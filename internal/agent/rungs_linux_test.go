@@ -40,7 +40,7 @@ func (w walled) launchOn(t *testing.T, e isolate.Enclosure) Launch {
 }
 
 // ported is a session's way to a scripted API by the gateway's port.
-func ported(t *testing.T, api http.Handler) (*gateway.Tap, *url.URL) {
+func ported(t *testing.T, api http.Handler) (*gateway.Proxy, *url.URL) {
 	t.Helper()
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)

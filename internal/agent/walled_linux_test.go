@@ -220,7 +220,7 @@ func TestWalledSessionIsMeasured(t *testing.T) {
 }
 
 // tapped is a session's way to a scripted API, with the door handed on.
-func tapped(t *testing.T, api http.Handler) (*gateway.Tap, *os.File) {
+func tapped(t *testing.T, api http.Handler) (*gateway.Proxy, *os.File) {
 	t.Helper()
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
@@ -234,7 +234,7 @@ func tapped(t *testing.T, api http.Handler) (*gateway.Tap, *os.File) {
 	}
 	t.Cleanup(func() { g.Close() })
 	tap := g.Open(gateway.Session{})
-	door, err := tap.Door()
+	door, err := tap.Handoff()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ type probe struct {
 	kept      map[string]string // files of the attempt
 }
 
-var _ trial.Rig = (*probe)(nil)
+var _ trial.FaultInjector = (*probe)(nil)
 
 // probeID names the scenario of a probe, which is none of the suite's.
 const probeID = "probe"
@@ -184,7 +184,7 @@ func (p *probe) run(ctx context.Context) error {
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: p.o.Suite, Seal: func(context.Context) (*frozen.Drift, error) { return nil, nil },
 		Wording: func(string) (trial.Wording, error) { return p.o.Wording, nil }, Agent: p.o.Agent, Gateway: gate, Store: store,
-		Sandboxes: p.poison.base(), Rig: p, Redactor: redact.New(), Instrument: probeID, Walls: p.o.Walls, UID: p.o.UID, GID: p.o.GID, Now: time.Now,
+		Sandboxes: p.poison.base(), Faults: p, Redactor: redact.New(), Instrument: probeID, Walls: p.o.Walls, UID: p.o.UID, GID: p.o.GID, Now: time.Now,
 		Graphs: p.o.Graphs,
 	})
 	if err != nil {

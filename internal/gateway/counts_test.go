@@ -89,10 +89,10 @@ func TestEmptyPurse(t *testing.T) {
 		eventStream(w)
 		io.WriteString(w, answerWith(fmt.Sprintf("msg_%d", passed), "model-5"))
 	})
-	purse := NewPurse("candidate", .008, .001)
-	s := Session{Prices: map[string]harness.Price{"model-5": {Input: 2, Output: 10}}, Purses: []*Purse{NewPurse("campaign", 100, 0), purse}}
+	purse := NewSpendLimit("candidate", .008, .001)
+	s := Session{Prices: map[string]harness.Price{"model-5": {Input: 2, Output: 10}}, Limits: []*SpendLimit{NewSpendLimit("campaign", 100, 0), purse}}
 	first, second, free := g.Open(s), g.Open(s), g.Open(Session{})
-	post := func(tap *Tap, path string) (int, string) {
+	post := func(tap *Proxy, path string) (int, string) {
 		resp := send(t, t.Context(), g, tap.Key(), path, "{}")
 		return resp.StatusCode, body(t, resp)
 	}
@@ -101,7 +101,7 @@ func TestEmptyPurse(t *testing.T) {
 			t.Fatalf("with money left: %d %s", status, text)
 		}
 	}
-	for _, tap := range []*Tap{first, second} {
+	for _, tap := range []*Proxy{first, second} {
 		status, text := post(tap, "/v1/messages")
 		if status != http.StatusBadRequest || !json.Valid([]byte(text)) || !strings.Contains(text, "spending limit of the candidate") {
 			t.Errorf("with an empty purse: %d %s, want a refusal that names the candidate", status, text)

@@ -73,7 +73,7 @@ type Gateway struct {
 	all       sync.WaitGroup
 
 	mu    sync.Mutex
-	taps  map[string]*Tap // by dummy key
+	taps  map[string]*Proxy // by dummy key
 	watch func(status int, h http.Header)
 }
 
@@ -113,7 +113,7 @@ func Start(ctx context.Context, upstream *url.URL, cred Credential) (*Gateway, e
 		upstream:  upstream,
 		cred:      cred,
 		transport: transport,
-		taps:      make(map[string]*Tap),
+		taps:      make(map[string]*Proxy),
 	}
 	g.newServer = func(h http.Handler) *http.Server {
 		return &http.Server{
@@ -138,7 +138,7 @@ func (g *Gateway) URL() *url.URL {
 func (g *Gateway) Close() error {
 	err := g.server.Close()
 	g.mu.Lock()
-	taps := make([]*Tap, 0, len(g.taps))
+	taps := make([]*Proxy, 0, len(g.taps))
 	for _, t := range g.taps {
 		taps = append(taps, t)
 	}
@@ -170,24 +170,24 @@ func (g *Gateway) DummyKey() string {
 // Open lets a session's requests through. An empty Key is replaced by a random
 // one of the kind the user has; Key names it. A key belongs to the session that
 // was opened with it last.
-func (g *Gateway) Open(s Session) *Tap {
+func (g *Gateway) Open(s Session) *Proxy {
 	if s.Key == "" {
 		s.Key = g.DummyKey()
 	}
-	t := newTap(g, s)
+	t := newProxy(g, s)
 	g.mu.Lock()
 	g.taps[s.Key] = t
 	g.mu.Unlock()
 	return t
 }
 
-func (g *Gateway) find(key string) *Tap {
+func (g *Gateway) find(key string) *Proxy {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.taps[key]
 }
 
-func (g *Gateway) forget(t *Tap) {
+func (g *Gateway) forget(t *Proxy) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.taps[t.session.Key] == t {
@@ -206,7 +206,7 @@ func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve passes a request of one session on.
-func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
+func (g *Gateway) serve(tap *Proxy, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if !tap.enter(r, cancel) {
@@ -228,7 +228,7 @@ func (g *Gateway) serve(tap *Tap, w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	defer look.Wait()
-	if why := tap.broke(r); ok && why != "" {
+	if why := tap.overBudget(r); ok && why != "" {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", why)
 		return
 	}
@@ -288,7 +288,7 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 }
 
 // readRequest takes the whole body in.
-func readRequest(w http.ResponseWriter, r *http.Request, tap *Tap) (body []byte, ok bool) {
+func readRequest(w http.ResponseWriter, r *http.Request, tap *Proxy) (body []byte, ok bool) {
 	var read bytes.Buffer
 	// One allocation for a usual request, the look for the end included; what a
 	// session merely announces takes no more than this.

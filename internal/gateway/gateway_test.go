@@ -464,7 +464,7 @@ func FuzzEventReader(f *testing.F) {
 	f.Add([]byte(stream("msg_1", "m", "toolu_1")), 7)
 	f.Add([]byte("data:\r\n\r\n: x\n\ndata: {\n\n"), 1)
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
-		whole, pieces := newTap(nil, Session{}), newTap(nil, Session{})
+		whole, pieces := newProxy(nil, Session{}), newProxy(nil, Session{})
 		a, b := &eventReader{answer: &answer{tap: whole, looked: func() {}}}, &eventReader{answer: &answer{tap: pieces, looked: func() {}}}
 		a.feed(data)
 		a.end()
@@ -482,7 +482,7 @@ func BenchmarkEventReader(b *testing.B) {
 	text := []byte(stream("msg_1", "m", "toolu_1") + strings.Repeat(event("content_block_delta", `{"type":"content_block_delta","delta":{"text":"word"}}`), 10000))
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
-	tap := newTap(nil, Session{})
+	tap := newProxy(nil, Session{})
 	for b.Loop() {
 		e := &eventReader{answer: &answer{tap: tap, looked: func() {}}}
 		e.feed(text)

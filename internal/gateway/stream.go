@@ -54,7 +54,7 @@ func (u usage) tokens() harness.Usage {
 
 // answer is one of the API's on its way to the session.
 type answer struct {
-	tap     *Tap
+	tap     *Proxy
 	looked  func() // waits until the request it answers has been looked at, for the next two
 	asked   string // the model the request asked for
 	exposed bool   // the request held the wording
@@ -114,7 +114,7 @@ type reader interface {
 
 type tappedBody struct {
 	body io.ReadCloser
-	tap  *Tap
+	tap  *Proxy
 	part reader
 }
 

@@ -51,7 +51,7 @@ func BenchmarkInspect(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := newTap(nil, Session{Note: "a note that is not there", Descriptions: []string{"nor this"}})
+	t := newProxy(nil, Session{Note: "a note that is not there", Descriptions: []string{"nor this"}})
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -17,7 +17,7 @@ import (
 // Agent is the agent CLI as a proposer: a session without tools, whose directory
 // holds the wording and nothing else.
 type Agent struct {
-	asker  *trial.Asker
+	asker  *trial.OneShot
 	tokens int
 	usd    *float64
 }
@@ -30,7 +30,7 @@ var (
 // NewAgent makes a proposer of a model, by its pinned id. Of the options it needs
 // what launches a session, as trial.NewAsker does.
 func NewAgent(ctx context.Context, o trial.Options, model string, limit time.Duration) (*Agent, error) {
-	asker, err := trial.NewAsker(ctx, o, model, limit)
+	asker, err := trial.NewOneShot(ctx, o, model, limit)
 	if err != nil {
 		return nil, fmt.Errorf("make proposer: %w", err)
 	}
@@ -63,7 +63,7 @@ func (a *Agent) Propose(ctx context.Context, b propose.Brief) ([]candidates.Cand
 		return nil, &loop.HoldError{Paused: loop.Paused{Reason: string(harness.RateLimit) + ": the proposer: " + limit.Error(), Class: harness.RateLimit, Until: limit.Until}}
 	case errors.Is(err, trial.ErrNoAnswer):
 		return nil, refusal(propose.Hung, "no answer within the time")
-	case errors.Is(err, trial.ErrTooMuchSaid):
+	case errors.Is(err, trial.ErrTooLong):
 		return nil, refusal(propose.Failed, "more output than an answer can have")
 	case err != nil:
 		return nil, refusal(propose.Failed, "the session gave no answer: %v", err)

@@ -38,9 +38,9 @@ var (
 
 // Judge says YES when a sentence of the message's own words speaks of a record
 // of a decision, of writing one, and offers, asks or reports it.
-func (j judge) Judge(_ context.Context, q unprompted.Question) (trial.Reply, error) {
+func (j judge) Judge(_ context.Context, q unprompted.Question) (trial.JudgeReply, error) {
 	sum := sha256.Sum256([]byte(j.rubric))
-	r := trial.Reply{Yes: j.reads(q.Message), Rubric: hex.EncodeToString(sum[:]), Text: "NO"}
+	r := trial.JudgeReply{Yes: j.reads(q.Message), Rubric: hex.EncodeToString(sum[:]), Text: "NO"}
 	if r.Yes {
 		r.Text = "YES"
 	}

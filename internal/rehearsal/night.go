@@ -226,8 +226,8 @@ func (n *night) crash(s *loop.State) {
 	}
 }
 
-// befalls is what happens to a session that starts now.
-func (n *night) befalls() simmodel.Fault {
+// injected is what happens to a session that starts now.
+func (n *night) injected() simmodel.Fault {
 	now := n.clock.Now()
 	n.mu.Lock()
 	p := n.phase

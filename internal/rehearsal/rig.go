@@ -44,7 +44,7 @@ func (r *rig) tell(spec harness.Spec, at moment) {
 	}
 }
 
-var _ trial.Rig = (*rig)(nil)
+var _ trial.FaultInjector = (*rig)(nil)
 
 func (r *rig) faultOf(spec harness.Spec) fault {
 	none := fault{class: harness.Valid}
@@ -84,7 +84,7 @@ func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
 	}
 	if r.night != nil {
 		s.Now = r.night.clock.Now
-		if f := r.night.befalls(); f != simmodel.FaultNone {
+		if f := r.night.injected(); f != simmodel.FaultNone {
 			s.Fault = f
 		}
 	}

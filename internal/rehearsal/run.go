@@ -305,7 +305,7 @@ func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.G
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
 		Store: r.campaign.Home.Trials(), Judge: r.judge(), Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
 		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: r.now,
-		Rig: r.rig,
+		Faults: r.rig,
 	}
 	executor, err := trial.New(ctx, o)
 	if err != nil {

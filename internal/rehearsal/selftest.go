@@ -119,7 +119,7 @@ func fabricate(ctx context.Context, o SelfTestOptions) (f fabricated, err error)
 		Suite: suite, Seal: func(context.Context) (*frozen.Drift, error) { return nil, nil },
 		Wording: func(string) (trial.Wording, error) { return o.Wording, nil }, Agent: o.Binary, Gateway: gate, Store: store,
 		Judge: judge{rubric: suite.Rubric, checker: suite.Checker}, Redactor: redact.New(), Walls: o.Walls, UID: o.UID, GID: o.UID, Graphs: o.Graphs, Now: time.Now,
-		Rig: both{suite: suite, model: model},
+		Faults: both{suite: suite, model: model},
 	})
 	if err != nil {
 		return f, err

@@ -12,9 +12,9 @@ import (
 	"loopd/internal/atomicfile"
 )
 
-// Reply is what one call of a judge came to. A call that failed may have one
+// JudgeReply is what one call of a judge came to. A call that failed may have one
 // too: what was sent and what came back.
-type Reply struct {
+type JudgeReply struct {
 	Yes    bool
 	Rubric string // sha256 of the rubric as it was sent, hex; empty when it was not
 	Text   string // what the judge printed, as it came
@@ -31,10 +31,10 @@ const judgeTries = 3
 // judged is the content of JudgeFile.
 type judged struct {
 	harness.Judgement
-	Replies []judgeReply `json:"replies"` // one a call
+	Replies []recordedReply `json:"replies"` // one a call
 }
 
-type judgeReply struct {
+type recordedReply struct {
 	Text  string `json:"text"`
 	Error string `json:"error,omitempty"`
 }
@@ -81,7 +81,7 @@ func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Ques
 // answer asks the judge until it answers, within a bound, and notes each call.
 func (j *judged) answer(ctx context.Context, judge Judge, q unprompted.Question) (yes bool, err error) {
 	for range judgeTries {
-		var r Reply
+		var r JudgeReply
 		r, err = judge.Judge(ctx, q)
 		j.note(r, err)
 		if err == nil {
@@ -99,12 +99,12 @@ func (j *judged) answer(ctx context.Context, judge Judge, q unprompted.Question)
 	return false, err
 }
 
-func (j *judged) note(r Reply, err error) {
+func (j *judged) note(r JudgeReply, err error) {
 	j.Calls++
 	if r.Rubric != "" {
 		j.Rubric = r.Rubric
 	}
-	said := judgeReply{Text: r.Text}
+	said := recordedReply{Text: r.Text}
 	if err != nil {
 		said.Error = err.Error()
 	}

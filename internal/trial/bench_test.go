@@ -80,7 +80,7 @@ type play struct {
 	lay   func(box *isolate.Box) error
 }
 
-var _ trial.Rig = (*bench)(nil)
+var _ trial.FaultInjector = (*bench)(nil)
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
@@ -101,7 +101,7 @@ func newBench(t *testing.T) *bench {
 	b.o.Suite, b.o.Agent = suite, agent.Binary{Path: exe, Version: standin.CLIVersion}
 	b.o.Wording = func(string) (trial.Wording, error) { return wordingOf(t, plugin), nil }
 	b.o.Store, b.o.Sandboxes = filepath.Join(t.TempDir(), "trials"), t.TempDir()
-	b.o.Rig, b.o.Redactor, b.o.Instrument, b.o.Now = b, redact.New(), "instrument", time.Now
+	b.o.Faults, b.o.Redactor, b.o.Instrument, b.o.Now = b, redact.New(), "instrument", time.Now
 	return b
 }
 

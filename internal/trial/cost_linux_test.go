@@ -96,7 +96,7 @@ func newCosts(t *testing.T, cli agent.Binary, w isolate.Walls) *costs {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { gate.Close() })
-	c.o.Gateway, c.o.Rig, c.o.Walls = gate, c, w
+	c.o.Gateway, c.o.Faults, c.o.Walls = gate, c, w
 	if c.real = cli.Path != ""; c.real {
 		c.o.Agent = cli
 	}

@@ -12,7 +12,7 @@ import (
 
 // values are the values of the names the launch profile lists. Nothing else of
 // loopd's own environment reaches a session.
-func (e *Executor) values(box *isolate.Box, tap *gateway.Tap) map[string]string {
+func (e *Executor) values(box *isolate.Box, tap *gateway.Proxy) map[string]string {
 	return e.listed(box, tap.Key(), e.o.Gateway.URL().String())
 }
 

@@ -174,23 +174,23 @@ type judge struct {
 var _ trial.Judge = (*judge)(nil)
 
 // Judge gives the next answer.
-func (j *judge) Judge(ctx context.Context, q unprompted.Question) (trial.Reply, error) {
+func (j *judge) Judge(ctx context.Context, q unprompted.Question) (trial.JudgeReply, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	answer := j.answers[min(len(j.asked), len(j.answers)-1)]
 	j.asked = append(j.asked, q)
 	switch answer {
 	case "YES", "NO":
-		return trial.Reply{Yes: answer == "YES", Rubric: j.rubric, Text: answer}, nil
+		return trial.JudgeReply{Yes: answer == "YES", Rubric: j.rubric, Text: answer}, nil
 	case "late":
-		return trial.Reply{Rubric: j.rubric}, context.DeadlineExceeded
+		return trial.JudgeReply{Rubric: j.rubric}, context.DeadlineExceeded
 	case "limited":
-		return trial.Reply{Rubric: j.rubric, Text: answer}, fmt.Errorf("ask judge: %w", &trial.LimitedError{Until: limitEnds, Err: errors.New("status 429")})
+		return trial.JudgeReply{Rubric: j.rubric, Text: answer}, fmt.Errorf("ask judge: %w", &trial.LimitedError{Until: limitEnds, Err: errors.New("status 429")})
 	case "stopped":
 		j.stop()
-		return trial.Reply{}, ctx.Err()
+		return trial.JudgeReply{}, ctx.Err()
 	}
-	return trial.Reply{Rubric: j.rubric, Text: answer}, errors.New("neither YES nor NO")
+	return trial.JudgeReply{Rubric: j.rubric, Text: answer}, errors.New("neither YES nor NO")
 }
 
 func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
@@ -296,7 +296,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		b := newBench(t)
 		spec := b.spec("N1", "haiku", 1, play{fault: simmodel.FaultHang})
-		b.o.Rig = stopper{b, stop}
+		b.o.Faults = stopper{b, stop}
 		got, err := b.executor("N1").Run(ctx, spec)
 		if err != nil {
 			t.Fatal(err)

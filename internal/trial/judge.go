@@ -41,10 +41,10 @@ type CommandJudge struct {
 }
 
 // Judge runs the command once. Anything but YES or NO is an error.
-func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (Reply, error) {
+func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (JudgeReply, error) {
 	out := &answerWriter{}
 	err := j.run(ctx, out, JudgePrompt(j.Rubric, q))
-	r := Reply{Rubric: hexDigest([]byte(j.Rubric)), Text: out.text()}
+	r := JudgeReply{Rubric: hexDigest([]byte(j.Rubric)), Text: out.text()}
 	if err == nil {
 		r.Yes, err = yesOrNo(r.Text)
 	}
@@ -127,7 +127,7 @@ func NewCLIJudge(ctx context.Context, o Options) (*CLIJudge, error) {
 }
 
 // Judge runs the CLI once. Anything but an answer of YES or NO is an error.
-func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, err error) {
+func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r JudgeReply, err error) {
 	o := j.executor.o
 	box, err := isolate.New(ctx, isolate.Options{
 		Base: o.Sandboxes, Fixture: j.project, PluginName: "empty", Git: j.git, UID: o.UID, GID: o.GID,
@@ -144,7 +144,7 @@ func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r Reply, e
 	defer tap.Close()
 	defer func() { err = limited(ctx, tap.Report(), j.executor.o.Now(), err) }()
 	out := &answerWriter{}
-	exit, err := j.executor.once(ctx, box, tap, out, oneShot{j.limit, judgeArgs(o.Suite.Launch.Judge.Model, rubric.file), JudgePrompt("", q)})
+	exit, err := j.executor.once(ctx, box, tap, out, launchedPrompt{j.limit, judgeArgs(o.Suite.Launch.Judge.Model, rubric.file), JudgePrompt("", q)})
 	r.Rubric, r.Text = rubric.digest, out.text()
 	switch {
 	case ctx.Err() != nil:

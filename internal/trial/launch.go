@@ -27,10 +27,10 @@ type attempt struct {
 
 // launch runs the agent once, keeping its output on disk as it comes.
 func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, box *isolate.Box, t *harness.Trial) (attempt, error) {
-	tap := e.tapFor(t, w, box)
+	tap := e.proxyFor(t, w, box)
 	defer tap.Close()
-	if e.o.Rig != nil {
-		forget, err := e.o.Rig.Register(t.Spec, tap.Key())
+	if e.o.Faults != nil {
+		forget, err := e.o.Faults.Register(t.Spec, tap.Key())
 		if err != nil {
 			return attempt{}, err
 		}
@@ -83,7 +83,7 @@ func noteFor(t *harness.Trial, w Wording) string {
 
 // launchOf builds the launch of the sealed profile for this sandbox, within
 // walls where there are some. The function it returns gives up what was opened.
-func (e *Executor) launchOf(ctx context.Context, sc harness.Scenario, box *isolate.Box, tap *gateway.Tap, t *harness.Trial) (l agent.Launch, release func() error, err error) {
+func (e *Executor) launchOf(ctx context.Context, sc harness.Scenario, box *isolate.Box, tap *gateway.Proxy, t *harness.Trial) (l agent.Launch, release func() error, err error) {
 	env, err := agent.Environ(e.o.Suite.Launch, e.values(box, tap))
 	if err != nil {
 		return l, nil, err
@@ -120,7 +120,7 @@ func (e *Executor) plainLaunch(box *isolate.Box, tier string, env []string, task
 
 // walled shuts the launch in: the session sees its box, the agent's program and
 // the system's programs, and its only way out is the gateway.
-func (e *Executor) walled(l agent.Launch, box *isolate.Box, tap *gateway.Tap) (agent.Launch, func() error, error) {
+func (e *Executor) walled(l agent.Launch, box *isolate.Box, tap *gateway.Proxy) (agent.Launch, func() error, error) {
 	if !e.o.Walls.Doored() {
 		port, err := strconv.Atoi(e.o.Gateway.URL().Port())
 		if err != nil {
@@ -128,7 +128,7 @@ func (e *Executor) walled(l agent.Launch, box *isolate.Box, tap *gateway.Tap) (a
 		}
 		return e.shutIn(l, box, nil, port)
 	}
-	door, err := tap.Door()
+	door, err := tap.Handoff()
 	if err != nil {
 		return l, nil, err
 	}

@@ -12,14 +12,14 @@ import (
 	"loopd/internal/isolate"
 )
 
-// tapFor opens the gateway for one session of a wording.
-func (e *Executor) tapFor(t *harness.Trial, w Wording, box *isolate.Box) *gateway.Tap {
+// proxyFor opens the gateway for one session of a wording.
+func (e *Executor) proxyFor(t *harness.Trial, w Wording, box *isolate.Box) *gateway.Proxy {
 	s := gateway.Session{
 		Note: noteFor(t, w), Descriptions: w.Descriptions,
 		Own: []string{box.Work, box.Plugin, box.Home, box.Config, box.Tmp, box.Root}, Prices: e.o.Suite.Launch.Prices(),
 	}
-	if e.o.Purses != nil {
-		s.Purses = e.o.Purses(t.Spec)
+	if e.o.SpendLimits != nil {
+		s.Limits = e.o.SpendLimits(t.Spec)
 	}
 	return e.o.Gateway.Open(s)
 }

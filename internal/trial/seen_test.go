@@ -55,8 +55,8 @@ func TestAnotherWayOfAskingIsDrift(t *testing.T) {
 func TestEmptyPurseIsNoEvidence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.o.Purses = func(harness.Spec) []*gateway.Purse {
-		return []*gateway.Purse{gateway.NewPurse("campaign", 1, 0), gateway.NewPurse("session", 1e-9, 0)}
+	b.o.SpendLimits = func(harness.Spec) []*gateway.SpendLimit {
+		return []*gateway.SpendLimit{gateway.NewSpendLimit("campaign", 1, 0), gateway.NewSpendLimit("session", 1e-9, 0)}
 	}
 	got := b.one("R3", play{})
 	b.wantInvalid(got, harness.Budget)

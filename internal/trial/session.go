@@ -73,12 +73,12 @@ var _ Judge = (*Replies)(nil)
 func NewReplies(replies []string) *Replies { return &Replies{left: replies} }
 
 // Judge reads the next answer as any judge's answer is read.
-func (r *Replies) Judge(context.Context, unprompted.Question) (Reply, error) {
+func (r *Replies) Judge(context.Context, unprompted.Question) (JudgeReply, error) {
 	if len(r.left) == 0 {
-		return Reply{}, fmt.Errorf("ask judge: %w", context.DeadlineExceeded)
+		return JudgeReply{}, fmt.Errorf("ask judge: %w", context.DeadlineExceeded)
 	}
 	next := r.left[0]
 	r.left = r.left[1:]
 	yes, err := yesOrNo(next)
-	return Reply{Yes: yes, Text: next}, err
+	return JudgeReply{Yes: yes, Text: next}, err
 }

@@ -37,12 +37,12 @@ type Wording struct {
 // Judge answers the question a checker was left with. Anything but YES or NO is
 // an error.
 type Judge interface {
-	Judge(ctx context.Context, q unprompted.Question) (Reply, error)
+	Judge(ctx context.Context, q unprompted.Question) (JudgeReply, error)
 }
 
-// Rig plants faults and names the simulated model's sessions. Only rehearsals
+// FaultInjector plants faults and names the simulated model's sessions. Only rehearsals
 // and tests have one.
-type Rig interface {
+type FaultInjector interface {
 	// Register tells the simulated model which trial a key belongs to; the
 	// function it returns forgets it.
 	Register(spec harness.Spec, key string) (forget func(), err error)
@@ -61,7 +61,7 @@ type Options struct {
 	Store      string // directory of the kept attempts
 	Sandboxes  string // parent of the sandboxes, empty for the default
 	Judge      Judge
-	Rig        Rig
+	Faults     FaultInjector
 	Redactor   *redact.Redactor
 	Instrument string
 	// Walls shut sessions in; the zero value runs them in the open. Hidden lists
@@ -77,10 +77,10 @@ type Options struct {
 	// Graphs are the built code graphs by fixture, laid into the project of a
 	// scenario that wants one.
 	Graphs map[string]harness.Tree
-	// Purses pay for a session; nil for no limit of spending.
-	Purses func(harness.Spec) []*gateway.Purse
-	// AskPurses pay for what is asked beside sessions, such as a proposer.
-	AskPurses []*gateway.Purse
+	// SpendLimits pay for a session; nil for no limit of spending.
+	SpendLimits func(harness.Spec) []*gateway.SpendLimit
+	// OneShotLimits pay for what is asked beside sessions, such as a proposer.
+	OneShotLimits []*gateway.SpendLimit
 	// Asked is how the CLI asked the model on each tier earlier in the campaign.
 	Asked map[string]harness.Fingerprint
 	// Served are the models that answered on each tier earlier in the campaign.
@@ -199,8 +199,8 @@ func (e *Executor) session(ctx context.Context, sc harness.Scenario, t *harness.
 		return cancelled(ctx, t, err)
 	}
 	defer func() { err = errors.Join(err, box.Remove()) }()
-	if e.o.Rig != nil {
-		if err := e.o.Rig.Lay(t.Spec, box); err != nil {
+	if e.o.Faults != nil {
+		if err := e.o.Faults.Lay(t.Spec, box); err != nil {
 			return err
 		}
 	}

@@ -43,9 +43,9 @@ func listening(t *testing.T, network, address string) *os.File {
 	return f
 }
 
-func openDoor(t *testing.T, tap *Tap) *os.File {
+func openDoor(t *testing.T, tap *Proxy) *os.File {
 	t.Helper()
-	door, err := tap.Door()
+	door, err := tap.Handoff()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestDoorServesItsSessionOnly(t *testing.T) {
 	if rights(t, door, listening(t, "tcp4", "127.0.0.1:0")) {
 		t.Error("a second hand-over was taken")
 	}
-	if _, err := tap.Door(); err == nil {
+	if _, err := tap.Handoff(); err == nil {
 		t.Error("a second door was opened")
 	}
 	tap.Close()
@@ -174,7 +174,7 @@ func TestDoorOfAClosedSession(t *testing.T) {
 	if rights(t, door, listening(t, "tcp4", "127.0.0.1:0")) {
 		t.Error("a closed session took a hand-over")
 	}
-	if _, err := unused.Door(); err == nil {
+	if _, err := unused.Handoff(); err == nil {
 		t.Error("a closed session opened a door")
 	}
 }

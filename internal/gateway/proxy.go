@@ -25,9 +25,9 @@ type Session struct {
 	// Prices are what a model's tokens cost, by its id; a model without a price
 	// is served and counted, and costs nothing here.
 	Prices map[string]harness.Price
-	// Purses pay for the session. When one is empty no further request is passed
+	// Limits pay for the session. When one is empty no further request is passed
 	// on.
-	Purses []*Purse
+	Limits []*SpendLimit
 }
 
 // Report is what passed between one session and the API.
@@ -74,8 +74,8 @@ type Report struct {
 	LastActivity          time.Time
 }
 
-// Tap is one session's way through the gateway.
-type Tap struct {
+// Proxy is one session's way through the gateway.
+type Proxy struct {
 	gateway *Gateway
 	session Session
 
@@ -90,8 +90,8 @@ type Tap struct {
 	report Report
 }
 
-func newTap(g *Gateway, s Session) *Tap {
-	t := &Tap{gateway: g, session: s, active: make(map[*http.Request]context.CancelFunc)}
+func newProxy(g *Gateway, s Session) *Proxy {
+	t := &Proxy{gateway: g, session: s, active: make(map[*http.Request]context.CancelFunc)}
 	t.idle = sync.NewCond(&t.mu)
 	t.report = Report{
 		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
@@ -102,10 +102,10 @@ func newTap(g *Gateway, s Session) *Tap {
 }
 
 // Key is the dummy key to give to the session.
-func (t *Tap) Key() string { return t.session.Key }
+func (t *Proxy) Key() string { return t.session.Key }
 
 // Report returns what has passed so far; after Close, all that ever will.
-func (t *Tap) Report() Report {
+func (t *Proxy) Report() Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.report
@@ -118,7 +118,7 @@ func (t *Tap) Report() Report {
 }
 
 // LastActivity is when a byte last passed, the zero time for never.
-func (t *Tap) LastActivity() time.Time {
+func (t *Proxy) LastActivity() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.report.LastActivity
@@ -126,13 +126,13 @@ func (t *Tap) LastActivity() time.Time {
 
 // Close lets no further request through, breaks off those under way and
 // returns when they have ended.
-func (t *Tap) Close() {
+func (t *Proxy) Close() {
 	t.gateway.forget(t)
 	t.breakOff()
 	t.served.Wait()
 }
 
-func (t *Tap) breakOff() {
+func (t *Proxy) breakOff() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
@@ -151,7 +151,7 @@ func (t *Tap) breakOff() {
 }
 
 // enter counts a request in, unless the session is closed.
-func (t *Tap) enter(r *http.Request, cancel context.CancelFunc) bool {
+func (t *Proxy) enter(r *http.Request, cancel context.CancelFunc) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
@@ -160,7 +160,7 @@ func (t *Tap) enter(r *http.Request, cancel context.CancelFunc) bool {
 	return !t.closed
 }
 
-func (t *Tap) leave(r *http.Request) {
+func (t *Proxy) leave(r *http.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if delete(t.active, r); len(t.active) == 0 {
@@ -168,7 +168,7 @@ func (t *Tap) leave(r *http.Request) {
 	}
 }
 
-func (t *Tap) request(size int) {
+func (t *Proxy) request(size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.report.Requests++
@@ -178,7 +178,7 @@ func (t *Tap) request(size int) {
 
 // inspect looks for note and descriptions in the texts of a request, and says
 // whether it held them all. The first request is fingerprinted.
-func (t *Tap) inspect(texts []string, body []byte, betas string) (exposed bool) {
+func (t *Proxy) inspect(texts []string, body []byte, betas string) (exposed bool) {
 	t.fingerprint(body, texts, betas)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,7 +194,7 @@ func (t *Tap) inspect(texts []string, body []byte, betas string) (exposed bool) 
 }
 
 // fingerprint takes the first request's.
-func (t *Tap) fingerprint(body []byte, texts []string, betas string) {
+func (t *Proxy) fingerprint(body []byte, texts []string, betas string) {
 	t.mu.Lock()
 	done := !t.report.Fingerprint.IsZero()
 	t.mu.Unlock()
@@ -210,7 +210,7 @@ func (t *Tap) fingerprint(body []byte, texts []string, betas string) {
 	t.report.Fingerprint = f
 }
 
-func (t *Tap) answered(status int, h http.Header) {
+func (t *Proxy) answered(status int, h http.Header) {
 	t.gateway.tell(status, h)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -221,14 +221,14 @@ func (t *Tap) answered(status int, h http.Header) {
 	t.report.LastActivity = time.Now()
 }
 
-func (t *Tap) received(n int) {
+func (t *Proxy) received(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.report.BytesTaken += int64(n)
 	t.report.LastActivity = time.Now()
 }
 
-func (t *Tap) unread() {
+func (t *Proxy) unread() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.report.Unread++
@@ -236,7 +236,7 @@ func (t *Tap) unread() {
 
 // saw writes down what a part of an answer named. asked is the model the
 // request asked for, and exposed says whether it held the wording.
-func (t *Tap) saw(s served, asked string, exposed bool) {
+func (t *Proxy) saw(s served, asked string, exposed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.report
@@ -252,7 +252,7 @@ func (t *Tap) saw(s served, asked string, exposed bool) {
 }
 
 // counted writes down that blocks of a message began.
-func (t *Tap) counted(message string, blocks int) {
+func (t *Proxy) counted(message string, blocks int) {
 	if message == "" || blocks == 0 {
 		return
 	}
@@ -262,7 +262,7 @@ func (t *Tap) counted(message string, blocks int) {
 }
 
 // arrived writes down that the session has all of what a part named.
-func (t *Tap) arrived(s served) {
+func (t *Proxy) arrived(s served) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range append(s.tools, s.message) {

@@ -9,11 +9,11 @@ import (
 	"loopd/harness"
 )
 
-// Purse is an amount of money that sessions may spend together: one for a trial,
+// SpendLimit is an amount of money that sessions may spend together: one for a trial,
 // one for a candidate, one for a campaign. It is safe for concurrent use. What
 // sessions under way have not been charged for yet is not held back, so a purse
 // can be overdrawn by the requests that were in flight when it ran empty.
-type Purse struct {
+type SpendLimit struct {
 	name  string
 	limit float64
 
@@ -21,35 +21,35 @@ type Purse struct {
 	spent float64
 }
 
-// NewPurse is a purse with a limit in US dollars, of which some may be spent
+// NewSpendLimit is a purse with a limit in US dollars, of which some may be spent
 // already. The name says in a refusal whose it is.
-func NewPurse(name string, limit, spent float64) *Purse {
-	return &Purse{name: name, limit: limit, spent: spent}
+func NewSpendLimit(name string, limit, spent float64) *SpendLimit {
+	return &SpendLimit{name: name, limit: limit, spent: spent}
 }
 
 // Spent is what was taken out so far, in US dollars.
-func (p *Purse) Spent() float64 {
+func (p *SpendLimit) Spent() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.spent
 }
 
-// Empty reports whether nothing is left.
-func (p *Purse) Empty() bool { return p.Spent() >= p.limit }
+// Reached reports whether nothing is left.
+func (p *SpendLimit) Reached() bool { return p.Spent() >= p.limit }
 
-func (p *Purse) take(usd float64) {
+func (p *SpendLimit) take(usd float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.spent += usd
 }
 
-// broke says why a request that costs money is not passed on, empty when it is.
-func (t *Tap) broke(r *http.Request) string {
+// overBudget says why a request that costs money is not passed on, empty when it is.
+func (t *Proxy) overBudget(r *http.Request) string {
 	if !isMessages(r) {
 		return ""
 	}
-	for _, p := range t.session.Purses {
-		if p.Empty() {
+	for _, p := range t.session.Limits {
+		if p.Reached() {
 			why := fmt.Sprintf("the spending limit of the %s is reached", p.name)
 			t.mu.Lock()
 			t.report.Spent = why
@@ -62,7 +62,7 @@ func (t *Tap) broke(r *http.Request) string {
 
 // counts adds to a model's tokens what a message was counted at since it was
 // last counted, and pays for it.
-func (t *Tap) counts(model string, was, now harness.Usage) {
+func (t *Proxy) counts(model string, was, now harness.Usage) {
 	more := harness.Usage{
 		Input: now.Input - was.Input, Output: now.Output - was.Output,
 		CacheRead: now.CacheRead - was.CacheRead, CacheWrite: now.CacheWrite - was.CacheWrite,
@@ -75,7 +75,7 @@ func (t *Tap) counts(model string, was, now harness.Usage) {
 	t.report.USD += usd
 	t.report.Priced = t.report.Priced && priced
 	t.mu.Unlock()
-	for _, p := range t.session.Purses {
+	for _, p := range t.session.Limits {
 		p.take(usd)
 	}
 }

@@ -14,14 +14,14 @@ import (
 // taken is what the gateway answers to a hand-over it accepts.
 const taken = 1
 
-// Door opens a way in for a session that has no network: over the returned
+// Handoff opens a way in for a session that has no network: over the returned
 // file, which its process inherits, the session hands a socket that listens in
 // a network of its own, and the gateway serves this session there until Close.
 //
 // The file is one end of a pair of connected sockets and has no name, so nobody
 // but who was given it can use it. It takes one hand-over, of one socket that
 // listens on 127.0.0.1; after it, good or not, it is shut.
-func (t *Tap) Door() (*os.File, error) {
+func (t *Proxy) Handoff() (*os.File, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, fmt.Errorf("open door: %w", err)
@@ -37,7 +37,7 @@ func (t *Tap) Door() (*os.File, error) {
 }
 
 // attend takes the hand-over and serves what was handed over.
-func (t *Tap) attend(door *net.UnixConn) {
+func (t *Proxy) attend(door *net.UnixConn) {
 	listener, err := takeListener(door)
 	if err != nil {
 		door.Close()
@@ -55,7 +55,7 @@ func (t *Tap) attend(door *net.UnixConn) {
 }
 
 // adopt notes the hand-over, unless the session is closed.
-func (t *Tap) adopt(s *http.Server) bool {
+func (t *Proxy) adopt(s *http.Server) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -66,7 +66,7 @@ func (t *Tap) adopt(s *http.Server) bool {
 }
 
 // serveHTTP serves this session and refuses the keys of all others.
-func (t *Tap) serveHTTP(w http.ResponseWriter, r *http.Request) {
+func (t *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if dummyKey(r.Header) != t.session.Key {
 		refuseKey(w)
 		return

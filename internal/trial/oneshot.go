@@ -18,11 +18,11 @@ import (
 	"loopd/internal/isolate"
 )
 
-// Asker puts one prompt to the agent CLI, in a session without tools, hooks,
+// OneShot puts one prompt to the agent CLI, in a session without tools, hooks,
 // settings or plugins: each in a process of its own, in a directory that holds
 // the files it is given and nothing else, through the gateway and within the
 // walls sessions have.
-type Asker struct {
+type OneShot struct {
 	executor *Executor
 	model    string
 	limit    time.Duration
@@ -30,8 +30,8 @@ type Asker struct {
 	project  harness.Tree // of the box; the session is not started in it
 }
 
-// Said is what a session without tools came to.
-type Said struct {
+// Reply is what a session without tools came to.
+type Reply struct {
 	Text    string   // its last word
 	Tokens  int      // of all kinds
 	CostUSD *float64 // at list price, nil where the CLI named none
@@ -39,17 +39,17 @@ type Said struct {
 
 // The ways in which a session without tools gives no answer.
 var (
-	ErrNoAnswer    = errors.New("no answer within the time")
-	ErrTooMuchSaid = errors.New("more output than an answer can have")
+	ErrNoAnswer = errors.New("no answer within the time")
+	ErrTooLong  = errors.New("more output than an answer can have")
 )
 
-// NewAsker makes an Asker of a model, by its pinned id. Of the options it needs
+// NewOneShot makes an Asker of a model, by its pinned id. Of the options it needs
 // what launches a session, as NewCLIJudge does.
-func NewAsker(ctx context.Context, o Options, model string, limit time.Duration) (*Asker, error) {
+func NewOneShot(ctx context.Context, o Options, model string, limit time.Duration) (*OneShot, error) {
 	if model == "" || o.Gateway == nil || limit <= 0 {
 		return nil, errors.New("ask the agent: no model, no gateway or no limit")
 	}
-	a := &Asker{executor: &Executor{o: o.timed()}, model: model, limit: limit}
+	a := &OneShot{executor: &Executor{o: o.timed()}, model: model, limit: limit}
 	a.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
 	var err error
 	if a.git, err = isolate.NewGitTemplate(ctx, a.project); err != nil {
@@ -62,7 +62,7 @@ func NewAsker(ctx context.Context, o Options, model string, limit time.Duration)
 // input, files lie in its directory, most is how many bytes it may print. The
 // error is a *LimitedError where a limit of the account kept it from answering,
 // ErrNoAnswer and ErrTooMuchSaid where it did not come to an end.
-func (a *Asker) Ask(ctx context.Context, system, prompt string, files harness.Tree, most int) (said Said, err error) {
+func (a *OneShot) Ask(ctx context.Context, system, prompt string, files harness.Tree, most int) (said Reply, err error) {
 	o := a.executor.o
 	box, err := isolate.New(ctx, isolate.Options{
 		Base: o.Sandboxes, Fixture: a.project, Plugin: files, PluginName: "wording", Git: a.git, UID: o.UID, GID: o.GID,
@@ -75,16 +75,16 @@ func (a *Asker) Ask(ctx context.Context, system, prompt string, files harness.Tr
 	if err != nil {
 		return said, fmt.Errorf("ask the agent: %w", err)
 	}
-	tap := o.Gateway.Open(gateway.Session{Prices: o.Suite.Launch.Prices(), Purses: o.AskPurses})
+	tap := o.Gateway.Open(gateway.Session{Prices: o.Suite.Launch.Prices(), Limits: o.OneShotLimits})
 	defer tap.Close()
 	defer func() { err = limited(ctx, tap.Report(), o.Now(), err) }()
 	out := &answerWriter{most: most}
-	exit, err := a.executor.once(ctx, box, tap, out, oneShot{a.limit, judgeArgs(a.model, laid.file), prompt})
+	exit, err := a.executor.once(ctx, box, tap, out, launchedPrompt{a.limit, judgeArgs(a.model, laid.file), prompt})
 	switch {
 	case ctx.Err() != nil:
 		return said, fmt.Errorf("ask the agent: %w", ctx.Err())
 	case out.full:
-		return said, fmt.Errorf("ask the agent: %w", ErrTooMuchSaid)
+		return said, fmt.Errorf("ask the agent: %w", ErrTooLong)
 	case err != nil:
 		return said, fmt.Errorf("ask the agent: %w", err)
 	case exit.Cause != "" || exit.LimitTime:
@@ -98,8 +98,8 @@ func (a *Asker) Ask(ctx context.Context, system, prompt string, files harness.Tr
 	return said, nil
 }
 
-// oneShot is one prompt to the CLI in a session without tools.
-type oneShot struct {
+// launchedPrompt is one prompt to the CLI in a session without tools.
+type launchedPrompt struct {
 	limit  time.Duration
 	args   []string
 	prompt string
@@ -107,7 +107,7 @@ type oneShot struct {
 
 // once starts the CLI in the box's plugin directory, which stands for the
 // project, and waits for its end.
-func (e *Executor) once(ctx context.Context, box *isolate.Box, tap *gateway.Tap, out *answerWriter, q oneShot) (agent.Exit, error) {
+func (e *Executor) once(ctx context.Context, box *isolate.Box, tap *gateway.Proxy, out *answerWriter, q launchedPrompt) (agent.Exit, error) {
 	o := e.o
 	env, err := agent.Environ(o.Suite.Launch, e.values(box, tap))
 	if err != nil {
@@ -152,7 +152,7 @@ func (o Options) laySystem(box *isolate.Box, text string) (laidRubric, error) {
 
 // readSaid reads the one line the CLI prints. What it says of an error is prose
 // of the API and stays out of ours.
-func readSaid(line string) (Said, error) {
+func readSaid(line string) (Reply, error) {
 	var r struct {
 		Type    string   `json:"type"`
 		Subtype string   `json:"subtype"`
@@ -168,10 +168,10 @@ func readSaid(line string) (Said, error) {
 		} `json:"usage"`
 	}
 	if err := json.Unmarshal([]byte(line), &r); err != nil || r.Type != "result" || r.IsError == nil {
-		return Said{}, fmt.Errorf("its output is not one result line (%d bytes)", len(line))
+		return Reply{}, fmt.Errorf("its output is not one result line (%d bytes)", len(line))
 	}
 	if *r.IsError || r.Subtype != "success" {
-		return Said{}, fmt.Errorf("the session ended with an error (%s, status %d)", r.Subtype, r.Status)
+		return Reply{}, fmt.Errorf("the session ended with an error (%s, status %d)", r.Subtype, r.Status)
 	}
-	return Said{r.Result, r.Usage.Input + r.Usage.Output + r.Usage.CacheRead + r.Usage.CacheWrite, r.Cost}, nil
+	return Reply{r.Result, r.Usage.Input + r.Usage.Output + r.Usage.CacheRead + r.Usage.CacheWrite, r.Cost}, nil
 }

@@ -17,9 +17,9 @@ import (
 	"loopd/internal/isolate"
 )
 
-// Outfit is what a command of the plugin is tried in: what a session has, but
+// CommandEnv is what a command of the plugin is tried in: what a session has, but
 // no task, no API and no agent.
-type Outfit struct {
+type CommandEnv struct {
 	Project, Plugin harness.Tree
 	PluginName      string
 	Path            string // the user's PATH
@@ -29,8 +29,8 @@ type Outfit struct {
 	UID, GID        int
 }
 
-// Tryout is how a command came out.
-type Tryout struct {
+// CommandResult is how a command came out.
+type CommandResult struct {
 	Code           int // as a shell says it
 	Stdout, Stderr string
 	// Cause is a clock that ended the command, empty for none.
@@ -43,10 +43,10 @@ const (
 	tryOutput = 64 << 10
 )
 
-// Try runs a shell command in a fresh copy of the project, within the walls of
+// RunCommand runs a shell command in a fresh copy of the project, within the walls of
 // a session, as the agent runs a hook: with CLAUDE_PLUGIN_ROOT, and with the
 // plugin's programs on the PATH. It spends nothing.
-func Try(ctx context.Context, o Outfit, command string) (t Tryout, err error) {
+func RunCommand(ctx context.Context, o CommandEnv, command string) (t CommandResult, err error) {
 	git, err := isolate.NewGitTemplate(ctx, o.Project)
 	if err != nil {
 		return t, fmt.Errorf("try a program: %w", err)
@@ -69,14 +69,14 @@ func Try(ctx context.Context, o Outfit, command string) (t Tryout, err error) {
 	if err != nil {
 		return t, fmt.Errorf("try a program: %w", err)
 	}
-	t = Tryout{Code: exit.Code, Stdout: out.String(), Stderr: said.String(), Cause: exit.Cause}
+	t = CommandResult{Code: exit.Code, Stdout: out.String(), Stderr: said.String(), Cause: exit.Cause}
 	if exit.LimitTime {
 		t.Cause = harness.Hang
 	}
 	return t, nil
 }
 
-func (o Outfit) launch(box *isolate.Box, command string) (agent.Launch, func() error, error) {
+func (o CommandEnv) launch(box *isolate.Box, command string) (agent.Launch, func() error, error) {
 	env := []string{
 		"PATH=" + o.Path, "HOME=" + box.Home, "CLAUDE_CONFIG_DIR=" + box.Config, "TMPDIR=" + box.Tmp, "LANG=C.UTF-8",
 		"CLAUDE_PLUGIN_ROOT=" + box.Plugin, "CLAUDE_PROJECT_DIR=" + box.Work,
