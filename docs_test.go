@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // documents are those that make promises about the tree.
@@ -19,9 +21,7 @@ var documents = []string{"README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.
 func document(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(text)
 }
 

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // marked is the info string of a fenced block whose commands a test runs:
@@ -113,13 +115,9 @@ func TestDocumentedCommands(t *testing.T) {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build ./cmd/loopd: %v\n%s", err, text)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "home"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "home"), 0o700))
 	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	blocks := commands(string(text))
 	if len(blocks) == 0 {
 		t.Fatalf("README.md has no block marked %q", marked)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"loopd/internal/testenv"
 )
 
 // measuring lists the folders the Instrument is made of, with all below them;
@@ -23,9 +25,7 @@ func TestSourceDigestHoldsEveryMeasuringFile(t *testing.T) {
 		for _, name := range measuringFiles(t, dir) {
 			want++
 			on, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			in, err := sources.ReadFile(name)
 			if err != nil || string(in) != string(on) {
 				t.Errorf("%s measures and is not in the digest: %v", name, err)
@@ -53,9 +53,7 @@ func measuringFiles(t *testing.T, dir string) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return out
 }
 
@@ -69,9 +67,7 @@ func TestSourceDigestChanges(t *testing.T) {
 			m[name] = &fstest.MapFile{Data: []byte(text)}
 		}
 		s, err := digest(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return s
 	}
 	seen := []string{sum(map[string]string{"a/a.go": "one", "a/b.go": "two"})}

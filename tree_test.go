@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // module is the import path of the root, as go.mod has it: the policy does not
@@ -112,9 +114,7 @@ func tree(t *testing.T) []source {
 		out = append(out, s)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(out) < fewest {
 		t.Fatalf("found %d Go files, want at least %d: not the root of the checkout", len(out), fewest)
 	}
@@ -163,9 +163,7 @@ func sources(t *testing.T, files map[string]string) []source {
 	for name, text := range files {
 		text = strings.ReplaceAll(text, `"loopd/`, `"`+module()+"/")
 		s, err := parse(name, []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b source) int { return strings.Compare(a.path, b.path) })

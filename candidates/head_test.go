@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 // styled is a SKILL.md cut around the value of its description.
@@ -185,9 +187,7 @@ func FuzzSetDescription(f *testing.F) {
 			t.Fatalf("got %q back, %v, want %q", read, err, text)
 		}
 		_, was, err := splitSkill(string(content))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, is, err := splitSkill(string(got)); err != nil || is != was {
 			t.Fatalf("the body was %q and is %q, %v", was, is, err)
 		}

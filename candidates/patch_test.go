@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 func TestParsePatch(t *testing.T) {
@@ -38,9 +40,7 @@ diff --git a/hooks/note.md b/hooks/note.md
 		{Path: "hooks/note.md", Old: "one\n", New: "two\n"},
 	}
 	got, err := ParsePatch(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("edits (-want +got):\n%s", diff)
 	}
@@ -63,9 +63,7 @@ func TestParsePatchWithoutGitHeader(t *testing.T) {
 func TestParsePatchKeepsCarriageReturns(t *testing.T) {
 	t.Parallel()
 	got, err := ParsePatch("--- a/n.md\n+++ b/n.md\n@@ -1 +1 @@\n-one\r\n+two\r\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := []Edit{{Path: "n.md", Old: "one\r\n", New: "two\r\n"}}; !cmp.Equal(want, got) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -82,9 +80,7 @@ func TestParsePatchRefuses(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			want, patch, _ := strings.Cut(string(data), "\n")
 			edits, err := ParsePatch(patch)
 			if err == nil || !strings.Contains(err.Error(), want) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 const (
@@ -52,9 +54,7 @@ func TestApply(t *testing.T) {
 		{Path: skillPath, Old: "book first", New: "book at once"},
 		{Path: notePath, Whole: &whole},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := startTree()
 	want[skillPath] = []byte(strings.Replace(startText, "Open the book.", "Open the book at once.", 1))
 	want[notePath] = []byte(whole)

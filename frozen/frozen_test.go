@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 // suite is a small directory with everything a real one has: an executable, an
@@ -29,31 +31,22 @@ func suite(t testing.TB) string {
 	write(t, dir, "fixtures/tide-table/lib/moon phase.rb", "PHASES = 8\n", 0o644)
 	write(t, dir, "fixtures/tide-table-old/notes", "", 0o600)
 	write(t, dir, "-rubric.md", "Full marks when the plan names a file.\n", 0o644)
-	if err := os.Mkdir(filepath.Join(dir, "fixtures/empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "fixtures/empty"), 0o755))
 	return dir
 }
 
 func write(t testing.TB, dir, name, text string, mode fs.FileMode) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.WriteFile(path, []byte(text), mode))
-	must(t, os.Chmod(path, mode))
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Must(t, os.WriteFile(path, []byte(text), mode))
+	testenv.Must(t, os.Chmod(path, mode))
 }
 
 func seal(t testing.TB, dir string) Manifest {
 	t.Helper()
 	m, err := Seal(t.Context(), dir)
-	must(t, err)
+	testenv.Must(t, err)
 	return m
 }
 
@@ -61,7 +54,7 @@ func seal(t testing.TB, dir string) Manifest {
 func verify(t testing.TB, dir string, want Manifest) []string {
 	t.Helper()
 	drift, err := Verify(t.Context(), dir, want)
-	must(t, err)
+	testenv.Must(t, err)
 	if drift == nil {
 		return nil
 	}
@@ -93,21 +86,21 @@ var damages = []struct {
 	{"same size and restored time", func(t *testing.T, dir string) {
 		path := filepath.Join(dir, scenario)
 		info, err := os.Stat(path)
-		must(t, err)
+		testenv.Must(t, err)
 		write(t, dir, scenario, "# Task\nPlan the export.\n"[:info.Size()], 0o644)
-		must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
+		testenv.Must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	}, []string{"changed " + scenario}},
 	{"chmod of a file", func(t *testing.T, dir string) {
-		must(t, os.Chmod(filepath.Join(dir, executable), 0o644))
+		testenv.Must(t, os.Chmod(filepath.Join(dir, executable), 0o644))
 	}, []string{"mode " + executable}},
 	{"chmod of a directory", func(t *testing.T, dir string) {
-		must(t, os.Chmod(filepath.Join(dir, "fixtures/empty"), 0o700))
+		testenv.Must(t, os.Chmod(filepath.Join(dir, "fixtures/empty"), 0o700))
 	}, []string{"mode fixtures/empty"}},
 	{"chmod of the root", func(t *testing.T, dir string) {
-		must(t, os.Chmod(dir, 0o750))
+		testenv.Must(t, os.Chmod(dir, 0o750))
 	}, []string{"mode ."}},
 	{"setuid", func(t *testing.T, dir string) {
-		must(t, unix.Chmod(filepath.Join(dir, executable), 0o4755))
+		testenv.Must(t, unix.Chmod(filepath.Join(dir, executable), 0o4755))
 	}, []string{"mode " + executable}},
 	{"content and mode", func(t *testing.T, dir string) {
 		write(t, dir, scenario, "x", 0o600)
@@ -122,59 +115,59 @@ var damages = []struct {
 		write(t, dir, "scenarios/"+ManifestName, "", 0o644)
 	}, []string{"added scenarios/" + ManifestName}},
 	{"added empty directory", func(t *testing.T, dir string) {
-		must(t, os.Mkdir(filepath.Join(dir, "fixtures/spare"), 0o755))
+		testenv.Must(t, os.Mkdir(filepath.Join(dir, "fixtures/spare"), 0o755))
 	}, []string{"added fixtures/spare"}},
 	{"deleted file", func(t *testing.T, dir string) {
-		must(t, os.Remove(filepath.Join(dir, scenario)))
+		testenv.Must(t, os.Remove(filepath.Join(dir, scenario)))
 	}, []string{"missing " + scenario}},
 	{"deleted empty directory", func(t *testing.T, dir string) {
-		must(t, os.Remove(filepath.Join(dir, "fixtures/empty")))
+		testenv.Must(t, os.Remove(filepath.Join(dir, "fixtures/empty")))
 	}, []string{"missing fixtures/empty"}},
 	{"rename", func(t *testing.T, dir string) {
-		must(t, os.Rename(filepath.Join(dir, scenario), filepath.Join(dir, "scenarios/ask.md")))
+		testenv.Must(t, os.Rename(filepath.Join(dir, scenario), filepath.Join(dir, "scenarios/ask.md")))
 	}, []string{"missing " + scenario, "added scenarios/ask.md"}},
 	{"move between directories", func(t *testing.T, dir string) {
-		must(t, os.Rename(filepath.Join(dir, scenario), filepath.Join(dir, "fixtures/empty/ask-before-build.md")))
+		testenv.Must(t, os.Rename(filepath.Join(dir, scenario), filepath.Join(dir, "fixtures/empty/ask-before-build.md")))
 	}, []string{"added fixtures/empty/ask-before-build.md", "missing " + scenario}},
 	{"symbolic link with the same content", func(t *testing.T, dir string) {
 		outside := filepath.Join(t.TempDir(), "copy")
-		must(t, os.Rename(filepath.Join(dir, scenario), outside))
-		must(t, os.Symlink(outside, filepath.Join(dir, scenario)))
+		testenv.Must(t, os.Rename(filepath.Join(dir, scenario), outside))
+		testenv.Must(t, os.Symlink(outside, filepath.Join(dir, scenario)))
 	}, []string{"type " + scenario}},
 	{"symbolic link within the tree", func(t *testing.T, dir string) {
-		must(t, os.Remove(filepath.Join(dir, scenario)))
-		must(t, os.Symlink("../"+executable, filepath.Join(dir, scenario)))
+		testenv.Must(t, os.Remove(filepath.Join(dir, scenario)))
+		testenv.Must(t, os.Symlink("../"+executable, filepath.Join(dir, scenario)))
 	}, []string{"type " + scenario}},
 	{"directory replaced by a link to its copy", func(t *testing.T, dir string) {
 		outside := filepath.Join(t.TempDir(), "copy")
-		must(t, os.Rename(filepath.Join(dir, "fixtures/tide-table"), outside))
-		must(t, os.Symlink(outside, filepath.Join(dir, "fixtures/tide-table")))
+		testenv.Must(t, os.Rename(filepath.Join(dir, "fixtures/tide-table"), outside))
+		testenv.Must(t, os.Symlink(outside, filepath.Join(dir, "fixtures/tide-table")))
 	}, []string{"type fixtures/tide-table"}},
 	{"hard link outside", func(t *testing.T, dir string) {
-		must(t, os.Link(filepath.Join(dir, scenario), filepath.Join(t.TempDir(), "alias")))
+		testenv.Must(t, os.Link(filepath.Join(dir, scenario), filepath.Join(t.TempDir(), "alias")))
 	}, []string{"changed " + scenario}},
 	{"pipe instead of a file", func(t *testing.T, dir string) {
-		must(t, os.Remove(filepath.Join(dir, scenario)))
-		must(t, unix.Mkfifo(filepath.Join(dir, scenario), 0o644))
+		testenv.Must(t, os.Remove(filepath.Join(dir, scenario)))
+		testenv.Must(t, unix.Mkfifo(filepath.Join(dir, scenario), 0o644))
 	}, []string{"type " + scenario}},
 	{"pipe instead of the seal", func(t *testing.T, dir string) {
-		must(t, os.Remove(filepath.Join(dir, ManifestName)))
-		must(t, unix.Mkfifo(filepath.Join(dir, ManifestName), 0o644))
+		testenv.Must(t, os.Remove(filepath.Join(dir, ManifestName)))
+		testenv.Must(t, unix.Mkfifo(filepath.Join(dir, ManifestName), 0o644))
 	}, []string{"added " + ManifestName}},
 	{"file beyond the size limit", func(t *testing.T, dir string) {
-		must(t, os.Truncate(filepath.Join(dir, scenario), MaxFileSize+1))
+		testenv.Must(t, os.Truncate(filepath.Join(dir, scenario), MaxFileSize+1))
 	}, []string{"unreadable " + scenario}},
 	{"root swapped for a link", func(t *testing.T, dir string) {
-		must(t, os.Rename(dir, dir+"-moved"))
-		must(t, os.Symlink(dir+"-moved", dir))
+		testenv.Must(t, os.Rename(dir, dir+"-moved"))
+		testenv.Must(t, os.Symlink(dir+"-moved", dir))
 	}, []string{"type ."}},
 	{"root swapped for an identical copy", func(t *testing.T, dir string) {
-		must(t, os.Rename(dir, dir+"-moved"))
-		must(t, os.CopyFS(dir, os.DirFS(dir+"-moved")))
-		must(t, os.Chmod(filepath.Join(dir, "fixtures/tide-table-old/notes"), 0o600))
+		testenv.Must(t, os.Rename(dir, dir+"-moved"))
+		testenv.Must(t, os.CopyFS(dir, os.DirFS(dir+"-moved")))
+		testenv.Must(t, os.Chmod(filepath.Join(dir, "fixtures/tide-table-old/notes"), 0o600))
 	}, []string{"changed ."}},
 	{"root gone", func(t *testing.T, dir string) {
-		must(t, os.RemoveAll(dir))
+		testenv.Must(t, os.RemoveAll(dir))
 	}, []string{"unreadable ."}},
 }
 
@@ -201,7 +194,7 @@ func TestVerifyIgnoresBenignTouches(t *testing.T) {
 	dir := suite(t)
 	sealed := seal(t, dir)
 	for i := range 50 {
-		must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		testenv.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -237,12 +230,12 @@ func TestAnyFlippedByteIsDrift(t *testing.T) {
 		bit := rapid.IntRange(0, 7).Draw(rt, "bit")
 		path := filepath.Join(dir, filepath.FromSlash(e.Path))
 		data, err := os.ReadFile(path)
-		must(t, err)
+		testenv.Must(t, err)
 		data[at] ^= 1 << bit
-		must(t, os.WriteFile(path, data, 0o644))
+		testenv.Must(t, os.WriteFile(path, data, 0o644))
 		got := verify(t, dir, sealed)
 		data[at] ^= 1 << bit
-		must(t, os.WriteFile(path, data, 0o644))
+		testenv.Must(t, os.WriteFile(path, data, 0o644))
 		if want := []string{"changed " + e.Path}; !slices.Equal(got, want) {
 			rt.Fatalf("got %q, want %q", got, want)
 		}
@@ -256,13 +249,13 @@ func TestSealRefusesWhatCannotBeCompared(t *testing.T) {
 		do              func(t *testing.T, dir string)
 	}{
 		{"symbolic link", "b/link", "symbolic link", func(t *testing.T, dir string) {
-			must(t, os.Symlink("x", filepath.Join(dir, "b/link")))
+			testenv.Must(t, os.Symlink("x", filepath.Join(dir, "b/link")))
 		}},
 		{"hard link", "b/alias", "2 hard links", func(t *testing.T, dir string) {
-			must(t, os.Link(filepath.Join(dir, "b/x"), filepath.Join(dir, "b/alias")))
+			testenv.Must(t, os.Link(filepath.Join(dir, "b/x"), filepath.Join(dir, "b/alias")))
 		}},
 		{"pipe", "b/pipe", "named pipe", func(t *testing.T, dir string) {
-			must(t, unix.Mkfifo(filepath.Join(dir, "b/pipe"), 0o644))
+			testenv.Must(t, unix.Mkfifo(filepath.Join(dir, "b/pipe"), 0o644))
 		}},
 		{"case twin", "b/x", `same name as "b/X"`, func(t *testing.T, dir string) {
 			write(t, dir, "b/X", "", 0o644)
@@ -272,17 +265,17 @@ func TestSealRefusesWhatCannotBeCompared(t *testing.T) {
 			write(t, dir, "b/e\u0301", "", 0o644)
 		}},
 		{"repository", "b/.git", "git repository", func(t *testing.T, dir string) {
-			must(t, os.Mkdir(filepath.Join(dir, "b/.git"), 0o755))
+			testenv.Must(t, os.Mkdir(filepath.Join(dir, "b/.git"), 0o755))
 		}},
 		{"repository in capitals", "b/.Git", "git repository", func(t *testing.T, dir string) {
-			must(t, os.Mkdir(filepath.Join(dir, "b/.Git"), 0o755))
+			testenv.Must(t, os.Mkdir(filepath.Join(dir, "b/.Git"), 0o755))
 		}},
 		{"broken name", "b/\xff", "UTF-8", func(t *testing.T, dir string) {
 			write(t, dir, "b/\xff", "", 0o644)
 		}},
 		{"huge file", "b/huge", "64 MiB", func(t *testing.T, dir string) {
 			write(t, dir, "b/huge", "", 0o644)
-			must(t, os.Truncate(filepath.Join(dir, "b/huge"), MaxFileSize+1))
+			testenv.Must(t, os.Truncate(filepath.Join(dir, "b/huge"), MaxFileSize+1))
 		}},
 	}
 	for _, c := range cases {
@@ -310,7 +303,7 @@ func TestSealRefusesALinkAsRoot(t *testing.T) {
 	t.Parallel()
 	dir := suite(t)
 	link := dir + "-link"
-	must(t, os.Symlink(dir, link))
+	testenv.Must(t, os.Symlink(dir, link))
 	_, err := Seal(t.Context(), link)
 	if refused, ok := errors.AsType[*RefusedError](err); !ok || refused.Path != "." {
 		t.Errorf("got %v, want a refusal of the root", err)
@@ -325,28 +318,28 @@ func TestLoadServesTheBytesThatWereHashed(t *testing.T) {
 	dir := suite(t)
 	sealed := seal(t, dir)
 	s, err := Load(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	if s.Digest() != sealed.Digest() || s.Digest() == "" {
 		t.Errorf("digest: got %q, want %q", s.Digest(), sealed.Digest())
 	}
 	write(t, dir, scenario, "changed after the load", 0o644)
 	got, err := fs.ReadFile(s.FS(), scenario)
-	must(t, err)
+	testenv.Must(t, err)
 	if want := "# Task\nPlan the import.\n"; string(got) != want {
 		t.Errorf("content: got %q, want %q", got, want)
 	}
 	got[0] = 'X'
 	again, err := fs.ReadFile(s.FS(), scenario)
-	must(t, err)
+	testenv.Must(t, err)
 	if again[0] != '#' {
 		t.Error("a caller's write reached the suite")
 	}
 	info, err := fs.Stat(s.FS(), executable)
-	must(t, err)
+	testenv.Must(t, err)
 	if info.Mode() != 0o755 {
 		t.Errorf("mode: got %v, want %v", info.Mode(), fs.FileMode(0o755))
 	}
-	must(t, fstest.TestFS(s.FS(), scenario, executable, "fixtures/empty", "-rubric.md"))
+	testenv.Must(t, fstest.TestFS(s.FS(), scenario, executable, "fixtures/empty", "-rubric.md"))
 	if _, err := fs.Stat(s.FS(), ManifestName); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the seal is served: %v", err)
 	}
@@ -369,14 +362,14 @@ func TestMaterialise(t *testing.T) {
 	source := suite(t)
 	sealed := seal(t, source)
 	s, err := Load(source)
-	must(t, err)
+	testenv.Must(t, err)
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "copy")
 	// What an interrupted attempt left must not survive the next.
-	must(t, os.MkdirAll(filepath.Join(parent, ".copy.partial-1", "x"), 0o755))
-	must(t, Materialise(s.FS(), sealed.Mode, dir))
+	testenv.Must(t, os.MkdirAll(filepath.Join(parent, ".copy.partial-1", "x"), 0o755))
+	testenv.Must(t, Materialise(s.FS(), sealed.Mode, dir))
 	got, err := Load(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	if diff := cmp.Diff(materialised(sealed.Entries()), got.Manifest().Entries()); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
@@ -384,7 +377,7 @@ func TestMaterialise(t *testing.T) {
 		t.Errorf("over an existing directory: got %v, want fs.ErrExist", err)
 	}
 	left, err := os.ReadDir(parent)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(left) != 1 {
 		t.Errorf("beside the copy: got %v, want nothing", left)
 	}
@@ -412,7 +405,7 @@ func TestMaterialiseAllOrNothing(t *testing.T) {
 		t.Error("got nil, want an error")
 	}
 	left, err := os.ReadDir(parent)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -13,18 +13,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 // The text is a published format: a change here breaks every sealed suite.
 func TestManifestText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, os.Chmod(dir, 0o755))
+	testenv.Must(t, os.Chmod(dir, 0o755))
 	write(t, dir, "lib/a b.rb", "hi\n", 0o644)
 	write(t, dir, "run", "", 0o755)
 	seal(t, dir)
 	got, err := os.ReadFile(filepath.Join(dir, ManifestName))
-	must(t, err)
+	testenv.Must(t, err)
 	want := `. type=dir mode=0755
 ./lib type=dir mode=0755
 ./lib/a\040b.rb type=file mode=0644 size=3 nlink=1 sha256digest=98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4
@@ -40,7 +42,7 @@ func TestReadManifestReturnsTheSeal(t *testing.T) {
 	dir := suite(t)
 	sealed := seal(t, dir)
 	got, err := ReadManifest(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	if diff := cmp.Diff(sealed.Entries(), got.Entries()); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
@@ -67,7 +69,7 @@ func TestEditedManifestHasAnotherDigest(t *testing.T) {
 		t.Fatalf("against the forged seal: got %q, want no drift", got)
 	}
 	read, err := ReadManifest(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	if read.Digest() == sealed.Digest() {
 		t.Error("the forged seal has the digest of the true one")
 	}
@@ -84,13 +86,13 @@ func TestReadManifestRefusesOtherThanAFile(t *testing.T) {
 	}
 	seal(t, dir)
 	path := filepath.Join(dir, ManifestName)
-	must(t, os.Rename(path, path+".real"))
-	must(t, os.Symlink(path+".real", path))
+	testenv.Must(t, os.Rename(path, path+".real"))
+	testenv.Must(t, os.Symlink(path+".real", path))
 	if _, err := ReadManifest(dir); err == nil {
 		t.Error("a link as seal: got nil, want an error")
 	}
-	must(t, os.Remove(path))
-	must(t, unix.Mkfifo(path, 0o644))
+	testenv.Must(t, os.Remove(path))
+	testenv.Must(t, unix.Mkfifo(path, 0o644))
 	if _, err := ReadManifest(dir); err == nil {
 		t.Error("a pipe as seal: got nil, want an error")
 	}
@@ -141,7 +143,7 @@ func FuzzParseManifest(f *testing.F) {
 			return
 		}
 		again, err := m.Text()
-		must(t, err)
+		testenv.Must(t, err)
 		if !bytes.Equal(again, text) {
 			t.Errorf("parse and print: got %q, want %q", again, text)
 		}
@@ -162,7 +164,7 @@ func TestManifestRoundTripsAnyName(t *testing.T) {
 		}
 		slices.SortFunc(m.entries, byPath)
 		text, err := m.Text()
-		must(t, err)
+		testenv.Must(t, err)
 		got, err := ParseManifest(text)
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, text)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"loopd/internal/testenv"
 )
 
 // asNobody runs f with the file permissions of an ordinary user. They belong to
@@ -32,12 +34,12 @@ func TestUnreadableIsDriftAndNamed(t *testing.T) {
 	dir := suite(t)
 	// The ordinary user must reach the suite itself.
 	for parent := dir; parent != os.TempDir() && parent != "/"; parent = filepath.Dir(parent) {
-		must(t, os.Chmod(parent, 0o755))
+		testenv.Must(t, os.Chmod(parent, 0o755))
 	}
-	must(t, os.Chmod(filepath.Join(dir, "fixtures/tide-table-old/notes"), 0o644))
+	testenv.Must(t, os.Chmod(filepath.Join(dir, "fixtures/tide-table-old/notes"), 0o644))
 	sealed := seal(t, dir)
-	must(t, os.Chmod(filepath.Join(dir, scenario), 0))
-	must(t, os.Chmod(filepath.Join(dir, "fixtures"), 0o311))
+	testenv.Must(t, os.Chmod(filepath.Join(dir, scenario), 0))
+	testenv.Must(t, os.Chmod(filepath.Join(dir, "fixtures"), 0o311))
 	asNobody(t, func() {
 		drift, err := Verify(t.Context(), dir, sealed)
 		if err != nil || drift == nil {

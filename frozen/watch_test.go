@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // rings waits for the alarm, for so long that a loaded machine is no reason.
@@ -33,31 +35,21 @@ func TestWatchRings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "suite")
-			if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
 			for _, f := range []string{"a", "sub/b"} {
-				if err := os.WriteFile(filepath.Join(dir, f), []byte("old"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.WriteFile(filepath.Join(dir, f), []byte("old"), 0o644))
 			}
 			w, err := NewWatch(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			// A neighbour of the sealed directory is nobody's alarm; the change after
 			// it is, and one value stands for all there were.
-			if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "neighbour"), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(filepath.Join(filepath.Dir(dir), "neighbour"), nil, 0o644))
 			select {
 			case <-w.Changed():
 				t.Error("a neighbour rang the alarm")
 			default:
 			}
-			if err := change(dir); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, change(dir))
 			if !rings(t, w) {
 				t.Error("nothing rang")
 			}

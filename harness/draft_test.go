@@ -7,6 +7,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 func TestReadDraftOfAWholeSuite(t *testing.T) {
@@ -15,9 +17,7 @@ func TestReadDraftOfAWholeSuite(t *testing.T) {
 		t.Fatalf("faults %v, error %v", faults, err)
 	}
 	want, err := ParseSuite(suiteFS())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(s.Scenarios) != 1 || s.Scenarios[0].ID != want.Scenarios[0].ID || s.Checker.Plugin != want.Checker.Plugin || len(s.Fixtures) != len(want.Fixtures) {
 		t.Errorf("got %+v", s)
 	}
@@ -113,9 +113,7 @@ func TestReadDraftRefusesWhatSaysNothing(t *testing.T) {
 func TestTaskSaysAndEchoes(t *testing.T) {
 	for _, role := range []Role{Objective, Practice} {
 		s, err := ParseScenario("S1.md", []byte(strings.Replace(scenarioText, "objective", string(role), 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		says := map[string]bool{}
 		for _, phrase := range []string{"till", "TILL", "the-till", "to round", "tills", "round till", "", "--"} {
 			says[phrase] = s.TaskSays(phrase)

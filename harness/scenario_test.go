@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"loopd/internal/testenv"
 )
 
 const scenarioText = `---
@@ -38,9 +40,7 @@ Not part of the task.
 
 func TestParseScenario(t *testing.T) { // req 44
 	s, err := ParseScenario("S1.md", []byte(scenarioText))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if s.ID != "S1" || s.Role != Objective || s.Expect.B[0].Cites.NotLive[0] != "0001" || len(s.Oracle) != 2 {
 		t.Errorf("got %+v", s)
 	}
@@ -51,9 +51,7 @@ func TestParseScenario(t *testing.T) { // req 44
 		t.Error("the task of an objective scenario is an ordinary string too")
 	}
 	practice, err := ParseScenario("S1.md", []byte(strings.Replace(scenarioText, "objective", "practice", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if practice.PracticeTask == "" || !practice.Task.IsZero() {
 		t.Error("the task of a practice scenario is held out")
 	}
@@ -116,9 +114,7 @@ func suiteFS() fstest.MapFS {
 
 func TestParseSuite(t *testing.T) {
 	s, err := ParseSuite(suiteFS())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cells := s.Cells(Objective)
 	if len(cells) != 2 || cells[0].String() != "S1/small" || cells[1].String() != "S1/big" {
 		t.Errorf("cells are %v", cells)
@@ -251,9 +247,7 @@ func FuzzParseSuite(f *testing.F) {
 func TestTreeWith(t *testing.T) {
 	tree := Tree{"docs/adr/0001-a.md": {}, "docs/adr/README.md": {}, "docs/adrs.md": {}, "lib/a.rb": {}}
 	got, err := tree.With([]Change{{Remove: "docs/adr"}, {Path: "NOTES.md", Write: "x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := "NOTES.md docs/adrs.md lib/a.rb"; strings.Join(got.Paths(), " ") != want {
 		t.Errorf("got %v, want %s", got.Paths(), want)
 	}

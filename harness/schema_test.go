@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // node is a schema as a document.
@@ -21,13 +23,9 @@ type node map[string]any
 func schemaDoc(t *testing.T, k SchemaKind) node {
 	t.Helper()
 	data, err := Schema(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var doc node
-	if err := json.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(data, &doc))
 	return doc
 }
 
@@ -62,9 +60,7 @@ func constantsOf(t *testing.T, name string) []string {
 	var out []string
 	for _, file := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			v, ok := n.(*ast.ValueSpec)
 			if !ok {
@@ -72,9 +68,7 @@ func constantsOf(t *testing.T, name string) []string {
 			}
 			if id, ok := v.Type.(*ast.Ident); ok && id.Name == name {
 				text, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				out = append(out, text)
 			}
 			return true

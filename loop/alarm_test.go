@@ -6,6 +6,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // ringing is an executor whose third session rings the alarm and then waits until
@@ -35,9 +36,7 @@ func TestAnAlarmWithDriftVoidsWhatRuns(t *testing.T) {
 	l := w.loop(s)
 	r := ringing{world: w, alarm: make(chan struct{}), sees: func() { w.drift = true }, calls: make(chan struct{}, 100)}
 	l.Executor, l.Alarm, l.Parallel = r, r.alarm, 1
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if s.Halted == nil || len(s.Halted.Deltas) != 1 || s.Halted.Deltas[0].Path != "rubric.md" {
 		t.Errorf("got %+v, want a halt naming rubric.md", s.Halted)
 	}
@@ -67,9 +66,7 @@ func TestAFalseAlarmChangesNothing(t *testing.T) {
 			default:
 			}
 		}
-		if err := l.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.Run(t.Context()))
 		return s, rang
 	}
 	quiet, _ := end(false)
@@ -116,18 +113,14 @@ func TestACommitWithoutRoomPausesAndIsMadeLater(t *testing.T) {
 	l.Preparer = f
 	pauses := 0
 	for range 5 {
-		if err := l.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.Run(t.Context()))
 		if s.Paused == nil {
 			break
 		}
 		if pauses++; s.Paused.Class != harness.Disk || !s.Paused.Lifts() {
 			t.Errorf("got %+v, want a pause of the class disk that lifts", s.Paused)
 		}
-		if err := l.record(t.Context(), Resumed{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.record(t.Context(), Resumed{}))
 	}
 	if pauses != len(f.refused) || pauses == 0 || s.Ended == nil || s.Progress[0].Decided == nil {
 		t.Errorf("%d pauses for %d commits; ended %v", pauses, len(f.refused), s.Ended)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // A pause recorded beside a halt does not replace it.
@@ -19,9 +20,7 @@ func TestHaltOutlivesPause(t *testing.T) {
 		r := s.round()
 		for i, cl := range order {
 			tr := harness.Trial{Spec: harness.Spec{Campaign: "t", Slot: r.Slots[i], Attempt: 1}, Class: cl, Result: harness.Result{Kind: harness.Unprompted}}
-			if err := l.record(t.Context(), Recorded{tr}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.record(t.Context(), Recorded{tr}))
 		}
 		if _, ok := Next(s).Append[0].(Halted); !ok {
 			t.Errorf("%v: next is %+v, want a halt", order, Next(s).Append[0])
@@ -33,9 +32,7 @@ func TestHaltOutlivesPause(t *testing.T) {
 func toFirstRound(t *testing.T, s *State, l *Loop) {
 	t.Helper()
 	for s.round() == nil {
-		if err := l.take(t.Context(), Next(s)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.take(t.Context(), Next(s)))
 	}
 }
 
@@ -204,17 +201,13 @@ func TestUnparkedIsStaleAfterAlarm(t *testing.T) {
 	c := func() *Comparison {
 		l := w.loop(s)
 		for s.Comparison == nil {
-			if err := l.take(t.Context(), Next(s)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.take(t.Context(), Next(s)))
 		}
 		return s.Comparison
 	}()
 	_ = s.Apply(Event{Payload: Decided{Candidate: "c001", Verdict: Inconclusive, Reason: ByLimit}})
 	s.Baseline.Watch.Alarm = true
-	if err := s.Apply(Event{Payload: Unparked{"c001"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Apply(Event{Payload: Unparked{"c001"}}))
 	r := planBet(s, c)
 	if slices.Max(r.Reveals) > 0 {
 		t.Errorf("bets on the pool after the alarm: %v", r.Reveals)

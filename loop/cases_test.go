@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // sessions gives every trial of a world a session id, changed by as.
@@ -83,9 +84,7 @@ func TestRepsAreDistinctSessions(t *testing.T) { // case G5
 	s := w.begin(t, 400, candidate(w, "c001", base))
 	l := w.loop(s)
 	l.Executor = sessions{w, func(tr harness.Trial) string { return "session-" + tr.ID }}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	ids, trials := make(map[string]bool), make(map[string]bool)
 	for _, tr := range s.Trials {
 		ids[tr.Session], trials[tr.ID] = true, true
@@ -111,9 +110,7 @@ func TestReplayedSessionIsNoRep(t *testing.T) { // case G6
 		}
 		return "session-" + tr.ID
 	}}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	duplicates := 0
 	for _, tr := range s.Trials {
 		if tr.Class == harness.Duplicate {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // goldTest is a test of ten items of each kind that a judge passed.
@@ -57,9 +58,7 @@ func (w *world) beginJudged(t *testing.T) (*State, *Loop) {
 		Campaign: "t", Start: "w-start", Objective: cellsOf("R1", "R2", "R3", "W1"), Guards: cellsOf("N1"), Settings: set,
 		Judged: []string{"W1"}, Gold: 30, Parts: map[string]string{JudgePart: "model"},
 	}, Queued{candidate(w, "c001", lifted(.3))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s, l
 }
 
@@ -135,9 +134,7 @@ func TestAPauseTestsNoJudgeAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(7)
 	s, l := w.beginJudged(t)
-	if err := l.record(t.Context(), JudgeTested{goldTest()}, Paused{Reason: "window"}, Resumed{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.record(t.Context(), JudgeTested{goldTest()}, Paused{Reason: "window"}, Resumed{}))
 	if Next(s).TestJudge || !Next(s).CommitAA {
 		t.Errorf("got %+v, want the A/A pilot", Next(s))
 	}
@@ -160,17 +157,13 @@ func TestAuditFindsAForgedTestOfTheJudge(t *testing.T) {
 		w := newWorld(7)
 		_, l := w.beginJudged(t)
 		for _, p := range append([]Payload{JudgeTested{test}}, more...) {
-			if err := w.Append(t.Context(), Event{Time: l.Now(), Payload: p}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.Append(t.Context(), Event{Time: l.Now(), Payload: p}))
 		}
 		return w.events
 	}
 	halt := Halted{Reason: JudgeFault(bad), Class: harness.JudgeError}
 	twin, err := newWorld(7).CommitAA(t.Context(), "w-start")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if a, err := audit(t, record(bad, halt)); err != nil || len(a.Wrong) > 0 {
 		t.Fatalf("untouched: got %v, %v", a.Wrong, err)
 	}
@@ -215,9 +208,7 @@ func TestALimitedJudgePauses(t *testing.T) {
 		t.Fatalf("got %v, paused %+v, test %+v, want a pause until %v", err, s.Paused, s.JudgeTest, until)
 	}
 	l.TestJudge = answering(goldTest())
-	if err := l.record(t.Context(), Resumed{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.record(t.Context(), Resumed{}))
 	if err := l.Run(t.Context()); err != nil || s.Ended == nil {
 		t.Fatalf("got %v, want the campaign to go on", err)
 	}
@@ -245,9 +236,7 @@ func TestAWordEndsTheTestOfAJudge(t *testing.T) {
 	if err := errors.Join(l.Run(t.Context()), <-told); err != nil || s.Paused == nil || s.JudgeTest != nil {
 		t.Fatalf("got %v, paused %+v, test %+v", err, s.Paused, s.JudgeTest)
 	}
-	if err := l.record(t.Context(), Resumed{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.record(t.Context(), Resumed{}))
 	l.Drain, l.TestJudge = drain, hangs(func() { close(drain) })
 	if err := l.Run(t.Context()); !errors.Is(err, ErrDrained) {
 		t.Fatalf("got %v, want %v", err, ErrDrained)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -17,9 +18,7 @@ func TestVerdicts(t *testing.T) {
 		w := newWorld(seed + 1)
 		s := w.begin(t, 900,
 			candidate(w, "c001", lifted(0)), candidate(w, "c002", lifted(-.5)), candidate(w, "c003", lifted(.48)), candidate(w, "c004", lifted(0)))
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 		for id, want := range map[string]Verdict{"c001": Reject, "c002": Reject, "c003": Keep} {
 			got := s.Find(id).Decided.Verdict
 			switch {
@@ -46,9 +45,7 @@ func TestPromotionNeedsTheGate(t *testing.T) {
 	for seed := range uint64(10) {
 		w := newWorld(seed + 100)
 		s := w.begin(t, 900, candidate(w, "c001", lifted(.48)))
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 		if s.Ended.Outcome != Promoted {
 			continue
 		}
@@ -79,9 +76,7 @@ func TestCrashAfterAnyEventGivesTheSameVerdicts(t *testing.T) {
 		return w, w.begin(t, 500, candidate(w, "c001", lifted(.48)), lint, candidate(w, "c003", lifted(-.3)))
 	}
 	w, s := make1()
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	want, total := account(s), len(w.events)
 	for cut := 5; cut < total; cut += 3 {
 		w, s := make1()
@@ -91,9 +86,7 @@ func TestCrashAfterAnyEventGivesTheSameVerdicts(t *testing.T) {
 		}
 		w.stopAt = 0
 		s = w.replay(t)
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 		if got := account(s); got != want {
 			t.Fatalf("cut at %d of %d events: got\n%s\nwant\n%s", cut, total, got, want)
 		}
@@ -107,9 +100,7 @@ func TestBetsAreRecordedBeforeTheirSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3)
 	s := w.begin(t, 400, candidate(w, "c001", lifted(.2)))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	planned := make(map[string]bool)
 	trials := 0
 	for _, e := range w.events {
@@ -144,9 +135,7 @@ func TestInvalidTrialsChangeNoCount(t *testing.T) {
 		}
 		s := w.begin(t, 4000, candidate(w, "c001", lifted(.3)))
 		s.Started.Settings.MaxCandidates = 60
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 		return s
 	}
 	clean, faulty := run(false), run(true)
@@ -175,9 +164,7 @@ func TestBrokenHookIsNoStatisticalVerdict(t *testing.T) {
 		return harness.Valid
 	}
 	s := w.begin(t, 400, candidate(w, "c001", lifted(.5)), candidate(w, "c002", lifted(0)))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	d := s.Find("c001").Decided
 	if d.Verdict != Broken || d.Reason != ByDelivery || d.Sessions > 8 {
 		t.Errorf("got %s (%s) after %d sessions, want broken (delivery) within a round", d.Verdict, d.Reason, d.Sessions)
@@ -192,9 +179,7 @@ func TestNothingMeasured(t *testing.T) {
 	w := newWorld(5)
 	w.class = func(harness.Spec) harness.Class { return harness.ServerError }
 	s := w.begin(t, 400, candidate(w, "c001", lifted(.5)))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	if s.Ended == nil || s.Ended.Outcome != NothingMeasured {
 		t.Errorf("got %+v, want nothing_measured", s.Ended)
 	}
@@ -210,9 +195,7 @@ func TestDriftHaltsBeforeTheNextVerdict(t *testing.T) {
 			w.drift = true
 		}
 	}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if s.Halted == nil || len(s.Halted.Deltas) != 1 || s.Halted.Deltas[0].Path != "rubric.md" {
 		t.Fatalf("got %+v, want a halt naming rubric.md", s.Halted)
 	}
@@ -232,9 +215,7 @@ func TestHaltingClassStopsAtOnce(t *testing.T) {
 	w := newWorld(5)
 	w.class = func(harness.Spec) harness.Class { return harness.Auth }
 	s := w.begin(t, 400, candidate(w, "c001", lifted(0)))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	if s.Halted == nil || !strings.HasPrefix(s.Halted.Reason, "auth") {
 		t.Fatalf("got %+v, want a halt for auth", s.Halted)
 	}
@@ -274,9 +255,7 @@ func TestTargetsAreWeighted(t *testing.T) {
 		return base(c)
 	}
 	s := w.begin(t, 600, candidate(w, "c001", only, "R1/sonnet"))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	p := s.Find("c001")
 	if p.Decided.Verdict != Keep {
 		t.Fatalf("got %s (%s), want keep", p.Decided.Verdict, p.Decided.Reason)
@@ -301,9 +280,7 @@ func TestOverTriggerIsVetoed(t *testing.T) {
 			return lifted(.5)(c)
 		}
 		s := w.begin(t, 900, candidate(w, "c001", eager))
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 		if d := s.Find("c001").Decided; d.Verdict == Reject && d.Reason == ByVeto {
 			vetoed++
 		}
@@ -335,9 +312,7 @@ func TestEvidenceIsFinite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(2)
 	s := w.begin(t, 900, candidate(w, "c001", func(harness.Cell) float64 { return 1 }), candidate(w, "c002", func(harness.Cell) float64 { return 0 }))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	for _, p := range s.Progress {
 		if e := *p.Decided.EValue; math.IsNaN(e) || math.IsInf(e, 0) || e < 0 {
 			t.Errorf("%s: E is %v", p.Candidate.ID, e)
@@ -358,9 +333,7 @@ func TestPassOfTheImpossibleControlHalts(t *testing.T) {
 			w.mu.Unlock()
 		}
 	}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if s.Halted == nil || !strings.Contains(s.Halted.Reason, "X1/") || len(s.Kept) != 0 {
 		t.Errorf("got %+v with %v kept, want a halt naming X1 before the keep", s.Halted, s.Kept)
 	}
@@ -372,9 +345,7 @@ func TestControlsAreRunAndNeverCounted(t *testing.T) {
 		w := newWorld(3)
 		w.controls = controls
 		s := w.begin(t, 4000, candidate(w, "c001", lifted(.5)))
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 		return s
 	}
 	without, with := run(nil), run(cellsOf("X1"))
@@ -405,9 +376,7 @@ func TestDriftSeenByATrialNamesEveryPath(t *testing.T) {
 	}
 	w.drift = true
 	s := w.begin(t, 400, candidate(w, "c001", lifted(0)))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	if s.Halted == nil || len(s.Halted.Deltas) != 1 {
 		t.Errorf("got %+v, want a halt with the deltas", s.Halted)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // outage makes sessions of one wording come to nothing, half of their first
@@ -106,9 +107,7 @@ func TestSilenceHalts(t *testing.T) {
 	}
 	l := w.loop(s)
 	l.Parallel = 1
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if s.Halted == nil || s.Halted.Class != harness.Auth || !s.Halted.Lifts() || !strings.Contains(s.Halted.Reason, "5 sessions in a row printed nothing") {
 		t.Fatalf("halted %+v", s.Halted)
 	}
@@ -116,9 +115,7 @@ func TestSilenceHalts(t *testing.T) {
 		t.Errorf("%d sessions run, %d recorded, want 10", n, len(s.Trials))
 	}
 	silentUpTo, n = 0, 10 // logged in again
-	if err := l.record(t.Context(), Resumed{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.record(t.Context(), Resumed{}))
 	if err := l.Run(t.Context()); err != nil || s.Halted != nil {
 		t.Fatalf("after the resume: %v, halted %+v", err, s.Halted)
 	}

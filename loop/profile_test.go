@@ -9,14 +9,13 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // finish runs a world to its end.
 func (w *world) finish(t *testing.T, s *State) *State {
 	t.Helper()
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	return s
 }
 
@@ -31,9 +30,7 @@ func TestPilotHaltsWhenTheSameBytesDiffer(t *testing.T) {
 			w.rates["w-twin"] = func(harness.Cell) float64 { return .05 }
 		}
 	}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if s.Halted == nil || !strings.Contains(s.Halted.Reason, "A/A") || s.AA == nil || s.AA.P >= aaLevel {
 		t.Errorf("got %+v after %+v, want a halt for the A/A pilot", s.Halted, s.AA)
 	}
@@ -78,9 +75,7 @@ func TestStrictAsksAgainWithBothArmsFresh(t *testing.T) {
 					w.rates["w-start"], w.rates["w-c001"] = lifted(.4), lifted(.4)
 				}
 			}
-			if err := l.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.Run(t.Context()))
 			d := s.Find("c001").Decided
 			if d.Verdict == Keep {
 				n++
@@ -205,9 +200,7 @@ func TestFinishEndsTheSearch(t *testing.T) {
 			}
 		}
 	}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if d := s.Find("c002").Decided; d == nil || d.Verdict != Inconclusive || d.Reason != ByFinish {
 		t.Errorf("the candidate under way got %+v, want inconclusive (finish)", d)
 	}
@@ -230,9 +223,7 @@ func TestGateGoesOnWithMoreSessions(t *testing.T) {
 	}
 	before := *s.Ended.EValue
 	l := w.loop(s)
-	if err := l.record(t.Context(), Extended{Sessions: 400}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.record(t.Context(), Extended{Sessions: 400}))
 	if got := s.Comparison.E(); got != before {
 		t.Errorf("the gate goes on at E %v, want %v", got, before)
 	}
@@ -296,9 +287,7 @@ func TestGateLooksOutsideItsCells(t *testing.T) {
 			}
 		}
 	}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if len(s.Kept) != 1 || s.Ended.Outcome != Unconfirmed || !strings.Contains(s.Ended.Why, "R2/sonnet") || s.Ended.Open {
 		t.Errorf("got %+v with %v kept, want unconfirmed for R2/sonnet", s.Ended, s.Kept)
 	}
@@ -334,9 +323,7 @@ func TestSimplifyIsKeptForNotBeingWorse(t *testing.T) {
 func TestSettingsRefused(t *testing.T) {
 	t.Parallel()
 	good := DefaultSettings(400)
-	if err := good.Validate(14); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, good.Validate(14))
 	for name, change := range map[string]func(*Settings){
 		"profile": func(s *Settings) { s.Profile = "quick" }, "budget": func(s *Settings) { s.Budget = 84 },
 		"gate_share": func(s *Settings) { s.GateShare = math.NaN() }, "keep_at": func(s *Settings) { s.KeepAt = 1 },
@@ -373,9 +360,7 @@ func TestSentinelsStopTheUseOfThePool(t *testing.T) {
 				}
 			}
 		}
-		if err := l.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.Run(t.Context()))
 		if !s.Baseline.Watch.Alarm {
 			continue
 		}

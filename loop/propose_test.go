@@ -12,6 +12,7 @@ import (
 	"loopd/candidates"
 	"loopd/candidates/propose"
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // proposer is a made-up one: what it brings follows from the number of the ask.
@@ -64,9 +65,7 @@ func audited(t *testing.T, events []Event) Audit {
 	t.Helper()
 	a := NewAuditor()
 	for i, e := range events {
-		if err := a.Event(fmt.Sprint(i), e); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, a.Event(fmt.Sprint(i), e))
 	}
 	if len(a.Audit.Wrong) > 0 {
 		t.Errorf("the audit finds %q", a.Audit.Wrong)
@@ -80,9 +79,7 @@ func TestProposerFeedsAnEmptyQueue(t *testing.T) {
 	w := newWorld(3)
 	p := &proposer{w: w, bring: one}
 	s := beginAsking(t, w, 2000, 6)
-	if err := w.asking(s, p, 0).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.asking(s, p, 0).Run(t.Context()))
 	if len(s.Proposals) != 6 || len(s.Progress) != 6 || s.Ended == nil {
 		t.Fatalf("got %d asks, %d candidates, ended %v, want 6, 6 and an end", len(s.Proposals), len(s.Progress), s.Ended)
 	}
@@ -120,9 +117,7 @@ func TestProposerIsAskedThreeTimesInVain(t *testing.T) {
 		w := newWorld(5)
 		p := &proposer{w: w, bring: c.bring}
 		s := beginAsking(t, w, 1500, 12)
-		if err := w.asking(s, p, 0).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.asking(s, p, 0).Run(t.Context()))
 		if len(s.Proposals) != c.asks || len(s.Progress) != c.made || s.Ended == nil || s.Ended.Outcome != NoChange {
 			t.Errorf("%s: got %d asks, %d candidates, end %+v, want %d, %d and no_change", name, len(s.Proposals), len(s.Progress), s.Ended, c.asks, c.made)
 		}
@@ -136,9 +131,7 @@ func TestProposerComesAfterTheQueue(t *testing.T) {
 	w := newWorld(9)
 	s := w.begin(t, 900, candidate(w, "c001", lifted(0)), candidate(w, "c002", lifted(0)))
 	p := &proposer{w: w, bring: one}
-	if err := w.asking(s, p, 0).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.asking(s, p, 0).Run(t.Context()))
 	if len(p.asked) > 0 || s.Ended == nil {
 		t.Errorf("asked %v, want nobody asked: the two that may be tried were in the queue", p.asked)
 	}
@@ -178,9 +171,7 @@ func TestProposerAndCrashes(t *testing.T) {
 		return w, beginAsking(t, w, 700, 5), p
 	}
 	w, s, p := make1()
-	if err := w.asking(s, p, 0).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.asking(s, p, 0).Run(t.Context()))
 	want, all := account(s), len(w.events)
 	if len(s.Progress) != 5 {
 		t.Errorf("got %d candidates, want the 5 that may be tried", len(s.Progress))
@@ -193,9 +184,7 @@ func TestProposerAndCrashes(t *testing.T) {
 		}
 		w.stopAt = 0
 		again := w.replay(t)
-		if err := w.asking(again, p, 0).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.asking(again, p, 0).Run(t.Context()))
 		if got := account(again); got != want {
 			t.Fatalf("cut at %d: got\n%s\nwant\n%s", cut, got, want)
 		}
@@ -236,9 +225,7 @@ func TestProposerThatDoesNotAnswer(t *testing.T) {
 	if len(s.Proposals) != 1 || s.Proposals[0].Refusal != propose.Interrupted {
 		t.Fatalf("got asks %+v recorded, want one that was interrupted", s.Proposals)
 	}
-	if err := l.record(t.Context(), Resumed{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.record(t.Context(), Resumed{}))
 	l.Proposing.Ask = p.ask
 	if err := l.Run(t.Context()); err != nil || !slices.Equal(p.asked, []int{2}) {
 		t.Errorf("got %v, asked %v, want ask 2", err, p.asked)
@@ -273,9 +260,7 @@ func TestAWordEndsAnAsk(t *testing.T) {
 			l := w.asking(s, p, 1)
 			l.Requests, l.Proposing.Ask = asks, hangs
 			for n := range mostUnfruitful + 1 {
-				if err := errors.Join(l.Run(t.Context()), <-told); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, errors.Join(l.Run(t.Context()), <-told))
 				if s.Ended != nil { // at the word finish
 					break
 				}
@@ -283,9 +268,7 @@ func TestAWordEndsAnAsk(t *testing.T) {
 				if len(s.Proposals) != n+1 || last.Refusal != propose.Interrupted || last.Tokens != 7 || len(s.Progress) != 0 {
 					t.Fatalf("recorded %+v and %d candidates", s.Proposals, len(s.Progress))
 				}
-				if err := l.record(t.Context(), Resumed{}); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, l.record(t.Context(), Resumed{}))
 			}
 			l.Proposing.Ask = p.ask
 			if err := l.Run(t.Context()); err != nil || s.Ended == nil || len(s.Progress) != 1 && name != "finish" {
@@ -325,14 +308,10 @@ func TestAuditOfAnAskThatWasNotDue(t *testing.T) {
 	w := newWorld(5)
 	p := &proposer{w: w, bring: none}
 	s := beginAsking(t, w, 900, 4)
-	if err := w.asking(s, p, 0).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.asking(s, p, 0).Run(t.Context()))
 	a := NewAuditor()
 	for i, e := range w.events[:len(w.events)-1] {
-		if err := a.Event(fmt.Sprint(i), e); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, a.Event(fmt.Sprint(i), e))
 	}
 	if err := a.Event("extra", Event{Payload: Proposed{N: 4, Refusal: propose.Nothing}}); err != nil || len(a.Audit.Wrong) != 1 {
 		t.Errorf("a fourth ask in vain: got %q, %v, want it named", a.Audit.Wrong, err)
@@ -347,9 +326,7 @@ func TestPracticeIsRunOnce(t *testing.T) {
 	s.Started.Practice = cellsOf("P1")
 	w.rates["w-start"] = func(c harness.Cell) float64 { return base(harness.Cell{Scenario: "R1", Tier: c.Tier}) }
 	p := &proposer{w: w, bring: none}
-	if err := w.asking(s, p, 0).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.asking(s, p, 0).Run(t.Context()))
 	n := 0
 	for _, r := range s.Trials {
 		if r.Spec.Slot.Cell.Scenario == "P1" {
@@ -384,9 +361,7 @@ func TestOverfitCandidatesAreNotKept(t *testing.T) {
 		for seed := range uint64(12) {
 			w := newWorld(seed + 900)
 			s := w.begin(t, 900, candidate(w, "c001", rate))
-			if err := w.loop(s).Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.loop(s).Run(t.Context()))
 			if s.Find("c001").Decided.Verdict == Keep {
 				kept++
 			}

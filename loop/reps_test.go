@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // TestRepsFollowWhatThePilotAndTheRoundsShow: nobody fixes the reps of a
@@ -15,9 +16,7 @@ func TestRepsFollowWhatThePilotAndTheRoundsShow(t *testing.T) { // req 69
 	for seed := range uint64(12) {
 		w := newWorld(seed + 400)
 		s := w.begin(t, 900, candidate(w, "c001", lifted(-.5)), candidate(w, "c002", lifted(0)))
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 		pilot, took, began := make(map[harness.Cell]int), make(map[string]int), false
 		for _, r := range s.Trials {
 			began = began || r.Subject == "c001"

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // asked runs a campaign and asks for something when its tenth trial is recorded,
@@ -18,9 +20,7 @@ func asked(t *testing.T, p Payload) (*world, *State, error) {
 			asks <- Request{p, told}
 		}
 	}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	return w, s, <-told
 }
 
@@ -29,9 +29,7 @@ func asked(t *testing.T, p Payload) (*world, *State, error) {
 func TestAPersonPausesALoop(t *testing.T) {
 	t.Parallel()
 	_, free, err := asked(t, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, p := range map[string]Payload{"pause": Paused{Reason: "guests", ByHand: true}, "halt": Halted{Reason: "wrong model", ByHand: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,14 +38,10 @@ func TestAPersonPausesALoop(t *testing.T) {
 				t.Fatalf("%v: %d trials, paused %v, halted %v", err, n, s.Paused, s.Halted)
 			}
 			s = w.replay(t)
-			if err := s.Grants(Resumed{}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Grants(Resumed{}))
 			w.events = append(w.events, Event{Time: s.ChangedAt, Payload: Resumed{}})
 			s = w.replay(t)
-			if err := w.loop(s).Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.loop(s).Run(t.Context()))
 			if got, want := account(s), account(free); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // scoresOf gives every recorded trial the score that change makes of it.
@@ -39,9 +40,7 @@ func voided(t harness.Trial, class harness.Class) harness.Trial {
 func rescore(t *testing.T, events []Event, change func(harness.Trial) harness.Trial) Changes {
 	t.Helper()
 	c, err := Rescore(events, scoresOf(events, change))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return c
 }
 
@@ -66,13 +65,9 @@ func TestRescoreBySameRulesChangesNothing(t *testing.T) {
 	s := w.begin(t, 600, candidate(w, "c001", lifted(.4)), candidate(w, "c002", base))
 	for s.Ended == nil {
 		if s.Paused != nil {
-			if err := w.loop(s).record(t.Context(), Resumed{}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.loop(s).record(t.Context(), Resumed{}))
 		}
-		if err := w.loop(s).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.loop(s).Run(t.Context()))
 	}
 	if c := rescore(t, w.events, unchanged); c.Any() || s.lifted == 0 || s.Find("c002").Decided.Verdict != Broken {
 		t.Errorf("%d pauses, broken candidate: got %+v", s.lifted, c)
@@ -159,9 +154,7 @@ func TestRescoreCountsOneRepOfASlot(t *testing.T) {
 		if p, ok := e.Payload.(Recorded); ok && p.Trial.Class == harness.Overloaded {
 			r.now[p.Trial.ID] = turned(p.Trial, harness.Pass)
 		}
-		if err := r.event(e); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.event(e))
 	}
 	if r.state.Sessions() != got.State.Sessions() {
 		t.Errorf("%d sessions, %d recorded", r.state.Sessions(), got.State.Sessions())
@@ -191,9 +184,7 @@ func TestRescoreKnowsAReplayedSession(t *testing.T) {
 		}
 		return "session-" + tr.ID
 	}}
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	replays := 0
 	c := rescore(t, w.events, func(t harness.Trial) harness.Trial {
 		if t.Class == harness.Duplicate {
@@ -261,9 +252,7 @@ func TestAcceptedRescoreTakesBackAndGrantsNothing(t *testing.T) {
 	c := rescore(t, events, swap)
 	s := c.State
 	before := account(s)
-	if err := s.Apply(Event{Payload: accepted(c)}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Apply(Event{Payload: accepted(c)}))
 	if !s.Withdrawn("c001") || !s.Withdrawn(SubjectGate) || s.Withdrawn("c003") || s.Withdrawn("c002") {
 		t.Errorf("withdrawn: got %v %v %v %v, want c001 and the gate", s.Withdrawn("c001"), s.Withdrawn(SubjectGate), s.Withdrawn("c003"), s.Withdrawn("c002"))
 	}
@@ -283,9 +272,7 @@ func TestAcceptedRescoreTakesBackAndGrantsNothing(t *testing.T) {
 		t.Errorf("%d trials with a new result, want %d", n, len(c.Scores))
 	}
 	// The record again by its own rules: results return, what was taken back does not.
-	if err := s.Apply(Event{Payload: Rescored{Reason: "it was right after all"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Apply(Event{Payload: Rescored{Reason: "it was right after all"}}))
 	if !s.Withdrawn("c001") || slices.ContainsFunc(s.Trials, func(r Run) bool { return r.Recorded != nil }) {
 		t.Error("a second rescore gave a keep back, or left results of the first")
 	}
@@ -325,9 +312,7 @@ func TestRescoreWaitsForTheEnd(t *testing.T) {
 	s := NewState()
 	for _, e := range recorded(t, Fast) {
 		if _, last := e.Payload.(Ended); !last {
-			if err := s.Apply(e); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Apply(e))
 		}
 	}
 	if err := s.Apply(Event{Payload: Rescored{Reason: "r"}}); err == nil || len(s.Rescored) != 0 {
@@ -350,9 +335,7 @@ func TestRescoredCampaignIsNotExtended(t *testing.T) {
 		if !s.GateOpen() {
 			continue
 		}
-		if err := s.Apply(Event{Payload: Rescored{Reason: "r"}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Apply(Event{Payload: Rescored{Reason: "r"}}))
 		if s.GateOpen() || s.Apply(Event{Payload: Extended{Sessions: 50}}) == nil {
 			t.Error("a rescored campaign was extended")
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // partly answers each first attempt with a dead connection; served, after a model
@@ -37,9 +38,7 @@ func TestUnreachedIsNotCharged(t *testing.T) {
 		s := w.beginWith(t, set, candidate(w, "c001", lifted(.3)))
 		l := w.loop(s)
 		l.Executor = partly{w, served}
-		if err := l.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.Run(t.Context()))
 		if len(s.Trials) < 50 || s.Ended == nil {
 			t.Fatalf("%d trials, ended %+v", len(s.Trials), s.Ended)
 		}
@@ -69,9 +68,7 @@ func TestADeadServiceEnds(t *testing.T) {
 	w := newWorld(5)
 	w.class = func(harness.Spec) harness.Class { return harness.Connection }
 	s := w.begin(t, 400, candidate(w, "c001", lifted(.5)))
-	if err := w.loop(s).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.loop(s).Run(t.Context()))
 	if s.Ended == nil || s.Ended.Outcome != NothingMeasured || s.Sessions() != 0 || len(s.Trials) == 0 {
 		t.Errorf("got %+v after %d trials, %d charged", s.Ended, len(s.Trials), s.Sessions())
 	}
@@ -86,9 +83,7 @@ func TestADeadServiceEnds(t *testing.T) {
 	}
 	l := w.loop(s)
 	l.Parallel = 1
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Run(t.Context()))
 	if s.Ended == nil || len(s.Kept) != 0 || len(s.Trials) > 400 {
 		t.Errorf("got %+v with %v kept after %d trials", s.Ended, s.Kept, len(s.Trials))
 	}

@@ -16,6 +16,7 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // world is a made-up truth: a pass rate by wording and cell, and an executor
@@ -172,13 +173,9 @@ func (w *world) beginWith(t *testing.T, set Settings, queue ...candidates.Candid
 		Campaign: "t", Start: "w-start", Objective: cellsOf("R1", "R2", "R3", "W1"), Guards: cellsOf("N1"),
 		Controls: w.controls, Impossible: w.controls, Reserve: w.reserve, Settings: set,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range queue {
-		if err := l.record(t.Context(), Queued{c}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.record(t.Context(), Queued{c}))
 	}
 	return s
 }
@@ -193,9 +190,7 @@ func (w *world) replay(t *testing.T) *State {
 	t.Helper()
 	s := NewState()
 	for _, e := range w.events {
-		if err := s.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Apply(e))
 	}
 	return s
 }

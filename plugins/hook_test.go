@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 // hook runs the hook the way the CLI does: through a shell, with the project
@@ -26,9 +28,7 @@ func (p project) hook(cwd string, env ...string) result {
 
 func (p project) setNote(text string) {
 	p.t.Helper()
-	if err := os.WriteFile(filepath.Join(p.plugin, "hooks/session-start-note.md"), []byte(text), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	testenv.Must(p.t, os.WriteFile(filepath.Join(p.plugin, "hooks/session-start-note.md"), []byte(text), 0o644))
 }
 
 // onlyDocument decodes text that must be exactly one JSON document with
@@ -150,9 +150,7 @@ func TestHookIsSilentWithoutRecords(t *testing.T) {
 func TestHookFailsLoudlyWithoutItsNote(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
-	if err := os.Remove(filepath.Join(p.plugin, "hooks/session-start-note.md")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(filepath.Join(p.plugin, "hooks/session-start-note.md")))
 	if r := p.hook(p.dir); r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "cannot read") {
 		t.Errorf("got %+v, want exit 1 and a reason", r)
 	}

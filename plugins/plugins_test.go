@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"loopd/internal/testenv"
 	"loopd/plugins"
 )
 
@@ -37,9 +38,7 @@ func materialise(t *testing.T) string {
 		}
 		return os.WriteFile(dest, data, plugins.Mode(name))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return filepath.Join(root, "os-adr")
 }
 
@@ -95,17 +94,13 @@ func (p project) ok(stdin, name string, args ...string) string {
 func (p project) read(name string) string {
 	p.t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	testenv.Must(p.t, err)
 	return string(data)
 }
 
 func (p project) write(name, content string) {
 	p.t.Helper()
-	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(content), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	testenv.Must(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(content), 0o644))
 }
 
 // snapshot returns every file of the project with its content.
@@ -127,9 +122,7 @@ func (p project) snapshot() map[string]string {
 		files[rel] = p.read(rel)
 		return nil
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	testenv.Must(p.t, err)
 	return files
 }
 
@@ -174,9 +167,7 @@ func filesOf(t *testing.T, plugin string) map[string]string {
 		files[name] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(files) == 0 {
 		t.Fatal("the plugin has no files")
 	}
@@ -265,9 +256,7 @@ func TestSkillsHaveNameAndDescription(t *testing.T) {
 		for _, name := range names {
 			var head struct{ Name, Description string }
 			text, err := fs.ReadFile(plugins.FS(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			frontMatter(t, string(text), &head)
 			if want := path.Base(path.Dir(name)); head.Name != want {
 				t.Errorf("%s: name is %q, want %q", name, head.Name, want)
@@ -284,9 +273,7 @@ func TestManifestsNameTheirDirectory(t *testing.T) {
 	t.Parallel()
 	for _, plugin := range bundled(t) {
 		var manifest struct{ Name, Version, Description string }
-		if err := json.Unmarshal([]byte(filesOf(t, plugin)[plugin+"/.claude-plugin/plugin.json"]), &manifest); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(filesOf(t, plugin)[plugin+"/.claude-plugin/plugin.json"]), &manifest))
 		if manifest.Name != plugin || manifest.Version == "" || manifest.Description == "" {
 			t.Errorf("%s: manifest %+v", plugin, manifest)
 		}
@@ -321,9 +308,7 @@ func TestHooksAreTheShapeTheCLIReads(t *testing.T) {
 	var hooks struct {
 		Hooks map[string][]struct{ Hooks []handler }
 	}
-	if err := json.Unmarshal([]byte(files["os-adr/hooks/hooks.json"]), &hooks); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal([]byte(files["os-adr/hooks/hooks.json"]), &hooks))
 	groups := hooks.Hooks["SessionStart"]
 	if len(hooks.Hooks) != 1 || len(groups) != 1 || len(groups[0].Hooks) != 1 {
 		t.Fatalf("hooks: got %+v, want one SessionStart command", hooks)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 // record is the front matter the programs write.
@@ -43,9 +45,7 @@ func TestInitIsRepeatableAndKeepsRecords(t *testing.T) {
 		t.Error(diff)
 	}
 	index := filepath.Join(p.dir, "docs/adr/README.md")
-	if err := os.Remove(index); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(index))
 	p.ok("", "adr-init")
 	if diff := cmp.Diff(before, p.snapshot()); diff != "" {
 		t.Errorf("index made anew: %s", diff)
@@ -259,9 +259,7 @@ func TestProgramsWorkFromASubdirectory(t *testing.T) {
 	p := newProject(t)
 	inner := p
 	inner.dir = filepath.Join(p.dir, "app/deep")
-	if err := os.MkdirAll(inner.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(inner.dir, 0o755))
 	inner.write("body.md", "From a file.\n")
 	if got := inner.ok("", "adr-new", "Deep", "--body", "body.md"); got != "docs/adr/0001-deep.md\n" {
 		t.Errorf("got %q", got)

@@ -35,9 +35,7 @@ func TestCommentGoldens(t *testing.T) {
 	}
 	e := evalSample()
 	text, err := e.Comment(e.each)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Golden(t, "testdata/comment-eval.md", text)
 	testenv.Golden(t, "testdata/comment-diff.md", compared(t, Build(s), Build(s), false).Comment())
 	testenv.Golden(t, "testdata/comment-diff-saved.md", savedDiff(t, e, evalOf(e.Results[:1]...)).Comment())
@@ -79,9 +77,7 @@ func hostileComments(t *testing.T, s *loop.State, bad string) map[string][]byte 
 	e := evalOf(results...)
 	e.Cases = bad
 	evals, err := e.Comment(e.each)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return map[string][]byte{"report": d.Comment(), "diff": diff.Comment(), "saved diff": saved.Comment(), "eval": evals}
 }
 

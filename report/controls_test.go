@@ -9,6 +9,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/unprompted"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/stats"
 )
@@ -150,9 +151,7 @@ func TestLeakNamesTrialAndEvidence(t *testing.T) {
 	if len(step.Append) != 1 || step.Append[0].Kind() != loop.KindHalted {
 		t.Fatalf("got %+v, want a halt", step)
 	}
-	if err := s.Apply(loop.Event{Payload: step.Append[0]}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Apply(loop.Event{Payload: step.Append[0]}))
 	rep := Build(s)
 	id := s.Trials[2].ID
 	if im := rep.Impossible[0]; im.AxisB.K != 1 || len(im.Leaks) != 1 || im.Leaks[0].Trial != id || im.Leaks[0].Wording != "start" {

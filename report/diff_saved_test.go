@@ -16,9 +16,7 @@ import (
 func savedDiff(t *testing.T, a, b EvalDocument) Diff {
 	t.Helper()
 	d, err := Compare(documentOf(t, "a.json", a), documentOf(t, "b.json", b), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
@@ -140,9 +138,7 @@ func TestSavedDiffGoldens(t *testing.T) {
 	b := evalOf(slices.Concat(a.Results[:1], []harness.Evaluated{evaluated("b", harness.Fail), evaluated("e", harness.Pass), evaluated("c", harness.Fail)})...)
 	d := savedDiff(t, a, b)
 	asJSON, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, got := range map[string][]byte{"diff_saved.json": asJSON, "diff_saved.md": d.Markdown(), "diff_saved.txt": d.Text(0)} {
 		testenv.Golden(t, "testdata/"+name, got)
 	}

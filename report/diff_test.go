@@ -31,20 +31,19 @@ func sample(id string, counts ...stats.Count) Campaign {
 	return c
 }
 
-func documentOf(t interface{ Fatal(...any) }, name string, c any) Document {
+func documentOf(t interface {
+	Helper()
+	Fatal(...any)
+}, name string, c any) Document {
 	data, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return Document{name, data}
 }
 
 func compared(t *testing.T, a, b Campaign, across bool) Diff {
 	t.Helper()
 	d, err := Compare(documentOf(t, "a.json", a), documentOf(t, "b.json", b), across)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
@@ -64,9 +63,7 @@ func TestDiffGoldens(t *testing.T) {
 	testenv.Golden(t, "testdata/diff.txt", d.Text(0))
 	testenv.Golden(t, "testdata/diff.md", d.Markdown())
 	data, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Golden(t, "testdata/diff.json", append(data, '\n'))
 	for line := range strings.Lines(string(d.Text(0))) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
@@ -218,9 +215,7 @@ func TestDiffRefuses(t *testing.T) { // req 39
 		return strings.Replace(good, old, new, 1)
 	}
 	candidate, err := json.Marshal(Candidate{Schema: CandidateSchema, Harness: harness.Unprompted, Campaign: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, c := range map[string]struct{ a, b, want string }{
 		"another kind":       {good, `{"schema": "loopd:eval/1", "harness": "trace"}`, "a.json is of kind unprompted, b.json of kind trace: kinds are never mixed"},
 		"another kind first": {`{"schema": "loopd:eval/1", "harness": "repostate"}`, good, "a.json is of kind repostate, b.json of kind unprompted"},

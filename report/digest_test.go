@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/stats"
 )
@@ -41,9 +42,7 @@ func TestDigestSaysWhatToType(t *testing.T) {
 	s := promotedStory(t)
 	d := BuildDigest(s, nil, nil)
 	for _, a := range []loop.Adopted{{Campaign: d.ID, Branch: "words", Commit: strings.Repeat("a", 40)}, {Campaign: "earlier-1", Branch: "old", Commit: "b"}} {
-		if err := s.Apply(loop.Event{Payload: a}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Apply(loop.Event{Payload: a}))
 	}
 	if text := string(Build(s).Markdown()); !strings.Contains(text, "\nTaken over as branch words, commit "+strings.Repeat("a", 12)+".\n") || strings.Contains(text, "branch old") {
 		t.Errorf("the branch that was made of it is not named, or another is:\n%s", text)
@@ -54,9 +53,7 @@ func TestDigestSaysWhatToType(t *testing.T) {
 	if d.Adopt != "loopd adopt" || d.Veto == "" || len(d.Champions) != 1 || len(d.Try) == 0 {
 		t.Errorf("a promotion: adopt %q, veto %q, kept %v, try %v", d.Adopt, d.Veto, d.Champions, d.Try)
 	}
-	if err := s.Apply(loop.Event{Payload: loop.Vetoed{Reason: "reads badly"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Apply(loop.Event{Payload: loop.Vetoed{Reason: "reads badly"}}))
 	d = BuildDigest(s, nil, nil)
 	if d.Adopt != "" || d.Veto != "" || Confirmed(s) || d.Adoptable() || d.Outcome != loop.Promoted {
 		t.Errorf("a veto: adopt %q, veto %q, outcome %s", d.Adopt, d.Veto, d.Outcome)

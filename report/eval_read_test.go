@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // What was written is read again, one result after the other, and no further than
@@ -17,9 +18,7 @@ func TestReadEval(t *testing.T) {
 	t.Parallel()
 	want := evalSample()
 	var b bytes.Buffer
-	if err := want.WriteJSON(&b, want.each); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, want.WriteJSON(&b, want.each))
 	var got EvalDocument
 	var err error
 	got.Eval, err = ReadEval("a.json", bytes.NewReader(b.Bytes()), func(r harness.Evaluated) error {

@@ -78,9 +78,7 @@ func TestEvalGoldens(t *testing.T) {
 		"eval.txt":  func(b *bytes.Buffer) error { _, err := b.Write(e.Summary.Text()); return err },
 	} {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, write(&b))
 		testenv.Golden(t, "testdata/"+name, b.Bytes())
 	}
 }
@@ -91,13 +89,9 @@ func TestEvalJSONGoesRound(t *testing.T) {
 	t.Parallel()
 	for _, e := range []EvalDocument{evalSample(), evalOf()} {
 		var b bytes.Buffer
-		if err := e.WriteJSON(&b, e.each); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, e.WriteJSON(&b, e.each))
 		var again EvalDocument
-		if err := json.Unmarshal(b.Bytes(), &again); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal(b.Bytes(), &again))
 		if diff := cmp.Diff(e, again); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -111,9 +105,7 @@ func TestEvalJSONGoesRound(t *testing.T) {
 			} `xml:"testsuite"`
 		}
 		b.Reset()
-		if err := errors.Join(e.WriteJUnit(&b, e.each), xml.Unmarshal(b.Bytes(), &suite)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(e.WriteJUnit(&b, e.each), xml.Unmarshal(b.Bytes(), &suite)))
 		if s := suite.Suites[0]; s.Tests != len(e.Results) || len(s.Cases) != s.Tests || s.Failures != e.Summary.Failed {
 			t.Errorf("JUnit: got %+v", s)
 		}

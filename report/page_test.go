@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 // Characters that take two cells, none, or that go from right to left.
@@ -91,9 +93,7 @@ func TestTableWriter(t *testing.T) {
 	if b.Len() > 0 {
 		t.Errorf("before Flush: %q", b.String())
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Flush())
 	if got, want := b.String(), "head\n\na       b\nlonger  c\n\nd  e\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

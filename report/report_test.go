@@ -30,9 +30,7 @@ func TestGoldens(t *testing.T) {
 	testenv.Golden(t, "testdata/digest.md", BuildDigest(s, before, after).Markdown())
 	testenv.Golden(t, "testdata/digest-halted.md", BuildDigest(haltedStory(t), nil, nil).Markdown())
 	data, err := json.MarshalIndent(Build(s), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Golden(t, "testdata/campaign.json", append(data, '\n'))
 }
 

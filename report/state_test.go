@@ -7,6 +7,7 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/stats"
 )
@@ -31,9 +32,7 @@ func (st *story) add(payloads ...loop.Payload) {
 	st.t.Helper()
 	for _, p := range payloads {
 		st.clock = st.clock.Add(time.Minute)
-		if err := st.state.Apply(loop.Event{Time: st.clock, Payload: p}); err != nil {
-			st.t.Fatal(err)
-		}
+		testenv.Must(st.t, st.state.Apply(loop.Event{Time: st.clock, Payload: p}))
 	}
 }
 

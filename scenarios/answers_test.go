@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/fixtures"
+	"loopd/internal/testenv"
 	"loopd/plugins"
 )
 
@@ -206,9 +207,7 @@ func unpack(t *testing.T, tree fs.FS, root, dir string, mode func(string) fs.Fil
 		}
 		return os.WriteFile(dest, data, mode(name))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }
 
 // bash runs the steps' commands in a copy of the fixture with the plugin's
@@ -258,12 +257,8 @@ func shell(t *testing.T, id, dir, programs, command string) string {
 
 func put(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	testenv.Must(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 // graph is a code graph of the fixture as far as R4's runs read it.
@@ -318,9 +313,7 @@ func TestOracleCreatesTheExpectedRecord(t *testing.T) {
 				continue
 			}
 			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if lacks := missing(string(text), a.Created.Keywords); lacks != nil {
 				t.Errorf("%s: none of %v in the new record", id, lacks)
 			}
@@ -338,9 +331,7 @@ func TestOracleCreatesTheExpectedRecord(t *testing.T) {
 func newFile(t *testing.T, dir, fixture, glob string) string {
 	t.Helper()
 	names, err := fs.Glob(os.DirFS(dir), glob)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, name := range names {
 		if _, err := fs.Stat(fixtures.FS(), path.Join(fixture, name)); err != nil {
 			return name

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/fixtures"
+	"loopd/internal/testenv"
 	"loopd/plugins"
 	"loopd/scenarios"
 )
@@ -76,9 +77,7 @@ type step struct {
 func readFile(t *testing.T, name string) string {
 	t.Helper()
 	data, err := fs.ReadFile(scenarios.FS(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(data)
 }
 
@@ -353,9 +352,7 @@ func load(t *testing.T, s scenario) project {
 		files[strings.TrimPrefix(name, fixture+"/")] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range s.Changes {
 		before := len(files)
 		maps.DeleteFunc(files, func(name, _ string) bool {
@@ -492,9 +489,7 @@ func TestCheckerSettings(t *testing.T) {
 		}
 		Graph []struct{ Fixture, From, To string }
 	}
-	if err := yaml.UnmarshalWithOptions([]byte(readFile(t, "os-adr/checker.yaml")), &got, yaml.Strict()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, yaml.UnmarshalWithOptions([]byte(readFile(t, "os-adr/checker.yaml")), &got, yaml.Strict()))
 	records := 0
 	for name := range load(t, scenario{Fixture: "webhook-relay"}) {
 		if ok, err := path.Match(got.Records.Dir+"/"+got.Records.File, name); ok && err == nil {

@@ -15,6 +15,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
+	"loopd/internal/testenv"
 	"loopd/scenarios"
 )
 
@@ -44,16 +45,10 @@ func bundledOf(t *testing.T, suite string) harness.Suite {
 		}
 		return name
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := add(fixtures.FS(), ".", func(name string) string { return "fixtures/" + name }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, add(fixtures.FS(), ".", func(name string) string { return "fixtures/" + name }))
 	s, err := harness.ParseSuite(laid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s
 }
 
@@ -101,9 +96,7 @@ func play(t *testing.T, suite harness.Suite, sc harness.Scenario, steps []harnes
 func (p *played) line(t *testing.T, v map[string]any) {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p.lines = append(p.lines, string(data))
 }
 

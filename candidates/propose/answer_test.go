@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"loopd/candidates"
+	"loopd/internal/testenv"
 )
 
 func noteBrief(ask Ask) Brief {
@@ -93,13 +94,9 @@ func TestSchemasNameEveryKey(t *testing.T) {
 	t.Parallel()
 	for kind, typ := range map[SchemaKind]reflect.Type{BriefSchema: reflect.TypeFor[Brief](), AnswerSchema: reflect.TypeFor[answer]()} {
 		text, err := Schema(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var doc schemaNode
-		if err := json.Unmarshal(text, &doc); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal(text, &doc))
 		sameKeys(t, string(kind), typ, doc, doc.Defs)
 	}
 	if _, err := Schema("secret"); err == nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"loopd/internal/testenv"
 	"loopd/stats/sim"
 )
 
@@ -13,9 +14,7 @@ import (
 func TestDocumentedChartsAreDrawnAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := drawCharts(t.Context(), dir, sim.BenchOptions{Options: sim.Options{Seed: 1, Workers: 2}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, drawCharts(t.Context(), dir, sim.BenchOptions{Options: sim.Options{Seed: 1, Workers: 2}}))
 	drawn, err := filepath.Glob(filepath.Join(dir, "*.svg"))
 	if err != nil || len(drawn) != 2 {
 		t.Fatalf("drew %v, %v", drawn, err)
@@ -23,13 +22,9 @@ func TestDocumentedChartsAreDrawnAgain(t *testing.T) {
 	for _, path := range drawn {
 		name := filepath.Base(path)
 		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		want, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !bytes.Equal(got, want) {
 			t.Errorf("docs/%s is not what the program draws: loopd simulate --charts docs", name)
 		}

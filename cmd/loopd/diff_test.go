@@ -11,6 +11,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/hint"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -42,9 +43,7 @@ func TestLedgerOfAnotherKindIsRefused(t *testing.T) { // req 39
 func writeLedger(t *testing.T, dir string, kind harness.Kind) string {
 	t.Helper()
 	l, err := ledger.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close()
 	slot := harness.Slot{Wording: "1111111", Cell: harness.Cell{Scenario: "R1", Tier: "small"}, Rep: 1}
 	spec := harness.Spec{Campaign: "1111111-1", Slot: slot, Attempt: 1}
@@ -56,12 +55,8 @@ func writeLedger(t *testing.T, dir string, kind harness.Kind) string {
 	}
 	for _, p := range payloads {
 		data, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Append(t.Context(), ledger.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, l.Append(t.Context(), ledger.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}))
 	}
 	return spec.TrialID()
 }

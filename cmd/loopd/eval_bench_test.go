@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"loopd/internal/hint"
+	"loopd/internal/testenv"
 )
 
 // BenchmarkEvalTraces evaluates n traces of 20 KB each by the whole command and
@@ -22,21 +23,13 @@ func BenchmarkEvalTraces(b *testing.B) {
 		`], "selfEvaluation": {"verifier_evaluation": {"verdict": "PASS"}}}`
 	cases := `{"cases": [{"id": "boiler", "question": "Why is the water cold?", "expectedRootCauseKeywords": ["valve"], "requiredEvidenceTools": ["read_gauge"], "allowedVerdicts": ["PASS"]}]}`
 	file, one := filepath.Join(dir, "cases.json"), filepath.Join(dir, "one.json")
-	if err := os.WriteFile(file, []byte(cases), 0o644); err != nil {
-		b.Fatal(err)
-	}
-	if err := os.WriteFile(one, []byte(trace), 0o644); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, os.WriteFile(file, []byte(cases), 0o644))
+	testenv.Must(b, os.WriteFile(one, []byte(trace), 0o644))
 	for _, n := range []int{1_000, 10_000} {
 		traces := filepath.Join(dir, fmt.Sprint(n))
-		if err := os.Mkdir(traces, 0o755); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, os.Mkdir(traces, 0o755))
 		for i := range n {
-			if err := os.Link(one, filepath.Join(traces, fmt.Sprintf("boiler.%05d.json", i))); err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, os.Link(one, filepath.Join(traces, fmt.Sprintf("boiler.%05d.json", i))))
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			before := processor(b)
@@ -58,9 +51,7 @@ type used struct{ seconds, megabytes float64 }
 func processor(b *testing.B) used {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
 	return used{seconds(u.Utime) + seconds(u.Stime), float64(u.Maxrss) / 1024}
 }

@@ -16,6 +16,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/trace"
 	"loopd/internal/hint"
+	"loopd/internal/testenv"
 	"loopd/report"
 )
 
@@ -24,9 +25,7 @@ func evalHere(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var out, talk bytes.Buffer
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := run(t.Context(), env{dir: root, stdout: &out, stderr: &talk}, args); got != want {
 		t.Fatalf("%q: got exit code %d, want %d:\n%s%s", args, got, want, out.String(), talk.String())
 	}
@@ -43,25 +42,19 @@ func TestBaseline(t *testing.T) {
 	for _, name := range []string{"baseline.json", "baseline.md"} {
 		kept, err := os.ReadFile(filepath.Join("../../docs/eval", name))
 		made, err2 := os.ReadFile(filepath.Join(dir, name))
-		if err := errors.Join(err, err2); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(err, err2))
 		if diff := cmp.Diff(string(kept), string(made)); diff != "" {
 			t.Errorf("docs/eval/%s is not what the program writes; make baseline (-kept +made):\n%s", name, diff)
 		}
 	}
 	var kept report.EvalDocument
 	data, err := os.ReadFile("../../docs/eval/baseline.json")
-	if err := errors.Join(err, json.Unmarshal(data, &kept)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(err, json.Unmarshal(data, &kept)))
 	if data, err = os.ReadFile("../../docs/eval/cases.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	cases, err := trace.ParseCases(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	results := make(map[string]int)
 	for _, r := range kept.Results {
 		results[r.Case]++
@@ -88,20 +81,14 @@ func TestDiffBesideTheBaseline(t *testing.T) {
 		"a new case":      {"door.json", `{"finalAnswer": "The door is open.", "selfEvaluation": {"verifier_evaluation": {"verdict": "PASS"}}}`, hint.Done, "  door is new: pass\n"},
 	} {
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS("../../docs/eval")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.CopyFS(dir, os.DirFS("../../docs/eval")))
 		cases, err := os.ReadFile(filepath.Join(dir, "cases.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if c.code == hint.Done {
 			cases = append(cases, "  - {id: door, question: Why is it cold?, expectedRootCauseKeywords: [door], requiredEvidenceTools: [], allowedVerdicts: [PASS]}\n"...)
 		}
 		err = errors.Join(os.WriteFile(filepath.Join(dir, "cases.yaml"), cases, 0o644), os.WriteFile(filepath.Join(dir, "traces", c.file), []byte(c.text), 0o644))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		now := filepath.Join(dir, "now.json")
 		evalHere(t, c.code, "eval", "trace", filepath.Join(dir, "cases.yaml"), filepath.Join(dir, "traces"), "--json", now)
 		if out := evalHere(t, c.code, "diff", "docs/eval/baseline.json", now); !bytes.Contains([]byte(out), []byte(c.want)) {
@@ -119,9 +106,7 @@ func TestSideBySideKeepsOrderAndStaysSmall(t *testing.T) {
 	var names []string
 	for i := range n {
 		names = append(names, fmt.Sprintf("%04d.json", i))
-		if err := os.WriteFile(filepath.Join(dir, names[i]), []byte("{}"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, names[i]), []byte("{}"), 0o644))
 	}
 	var started, most, came atomic.Int64
 	j := judged{bytes: func(name string, _ []byte) (harness.Evaluated, error) {
@@ -149,9 +134,7 @@ func TestSideBySideEnds(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"a", "b", "c", "d"}
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 	}
 	broken := errors.New("broken")
 	fine := judged{bytes: func(string, []byte) (harness.Evaluated, error) { return harness.Evaluated{}, nil }}

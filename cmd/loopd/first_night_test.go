@@ -48,9 +48,7 @@ type nightModel struct {
 func newNightModel(t *testing.T) *nightModel {
 	t.Helper()
 	suite, err := campaign.ReadBundled(nightSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w := simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: suite.Cells(harness.Objective)}
 	w.Effects = []simmodel.Effect{{Phrase: nightPhrase, Lift: 1}}
 	for _, role := range []harness.Role{harness.Guard, harness.Reserve} {
@@ -181,9 +179,7 @@ func (c typed) pattern() *regexp.Regexp {
 // real CLI. With LOOPD_FIRST_NIGHT_LOG the test writes down what was printed.
 func TestFirstNight(t *testing.T) {
 	text, err := os.ReadFile(nightDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	commands := console(string(text))
 	if len(commands) < 10 {
 		t.Fatalf("%s types %d commands", nightDoc, len(commands))
@@ -192,12 +188,8 @@ func TestFirstNight(t *testing.T) {
 	buildReleased(t, filepath.Join(dir, "bin"))
 	if os.Getenv("LOOPD_FIRST_NIGHT") == "claude" {
 		real := filepath.Join(dir, "bin", "claude")
-		if err := os.Remove(real); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(os.Getenv("LOOPD_CLAUDE"), real); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(real))
+		testenv.Must(t, os.Symlink(os.Getenv("LOOPD_CLAUDE"), real))
 	}
 	model := httptest.NewServer(newNightModel(t))
 	t.Cleanup(model.Close)
@@ -235,24 +227,14 @@ type firstNight struct {
 func (n *firstNight) lay() {
 	n.t.Helper()
 	suite, err := campaign.ReadBundled(nightSuite)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	plugin := filepath.Join(n.dir, suite.Checker.Plugin)
 	files := plugins.FS()
 	sub, err := fs.Sub(files, suite.Checker.Plugin)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if err := frozen.Materialise(sub, nil, plugin); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(n.dir, "home"), 0o755); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(n.dir, "key"), []byte("sk-ant-api03-first-night-0123456789"), 0o600); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
+	testenv.Must(n.t, frozen.Materialise(sub, nil, plugin))
+	testenv.Must(n.t, os.Mkdir(filepath.Join(n.dir, "home"), 0o755))
+	testenv.Must(n.t, os.WriteFile(filepath.Join(n.dir, "key"), []byte("sk-ant-api03-first-night-0123456789"), 0o600))
 }
 
 // typeIn runs one command and compares what it prints, line by line.

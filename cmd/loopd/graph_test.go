@@ -14,6 +14,7 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
+	"loopd/internal/testenv"
 )
 
 // graphRun runs "loopd graph" with the arguments and nothing on the PATH but
@@ -32,9 +33,7 @@ func graphRun(t *testing.T, ctx context.Context, dir string, args ...string) (co
 func bundledDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "suite")
-	if err := campaign.WriteBundled(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, campaign.WriteBundled(dir))
 	return dir
 }
 
@@ -45,9 +44,7 @@ func TestGraphNeedsTheTool(t *testing.T) {
 	nothing := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"absent": 0, "not executable": 0o644} {
 		if mode != 0 {
-			if err := os.WriteFile(filepath.Join(nothing, graphTool), []byte("#!/bin/sh\n"), mode); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(filepath.Join(nothing, graphTool), []byte("#!/bin/sh\n"), mode))
 		}
 		code, stderr := graphRun(t, t.Context(), nothing, "build", "--suite", suite, "--out", out)
 		want := "loopd: build graph: no graphify on the PATH\nloopd: hint: pip install graphifyy==0.8.28\n"
@@ -66,13 +63,9 @@ func TestGraphBuildStops(t *testing.T) {
 	suite, out, bin := bundledDir(t), filepath.Join(t.TempDir(), "graphs"), t.TempDir()
 	// The tool's child keeps the pipe open, so the pipe ends when both are gone.
 	pipe := filepath.Join(bin, "alive")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Mkfifo(pipe, 0o600))
 	script := "#!/bin/sh\nPATH=/usr/bin:/bin\nexec 3>" + pipe + "\n(sleep 20; echo late >&3) &\necho started >&3\nwait\n"
-	if err := os.WriteFile(filepath.Join(bin, graphTool), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(bin, graphTool), []byte(script), 0o755))
 	ctx, cancel := context.WithCancel(t.Context())
 	var heard []byte
 	var readErr error

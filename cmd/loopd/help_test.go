@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"loopd/internal/testenv"
 )
 
 // What helps is read on a terminal of 80 columns.
@@ -18,9 +20,7 @@ func TestHelpFits(t *testing.T) {
 	look = func(cmd *cobra.Command) {
 		var out bytes.Buffer
 		cmd.SetOut(&out)
-		if err := cmd.Help(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, cmd.Help())
 		for line := range strings.Lines(out.String()) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width && !strings.HasPrefix(line, "  loopd ") {
 				t.Errorf("%s: a line of %d characters: %s", cmd.CommandPath(), n, line)

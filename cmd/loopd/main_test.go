@@ -83,9 +83,7 @@ func buildReleased(t *testing.T, dir string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build loopd: %v\n%s", err, out)
 	}
-	if err := os.Link(filepath.Join(dir, "loopd"), filepath.Join(dir, "claude")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Link(filepath.Join(dir, "loopd"), filepath.Join(dir, "claude")))
 }
 
 // filesFit holds what a script left of reports and status.json against their

@@ -58,9 +58,7 @@ func TestOutputSchemas(t *testing.T) {
 			continue
 		}
 		if testenv.Updating() {
-			if err := os.WriteFile(file, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(file, text, 0o644))
 		}
 		got, err := os.ReadFile(file)
 		if diff := cmp.Diff(string(text), string(got)); err != nil || diff != "" {
@@ -78,18 +76,14 @@ func TestOutputSchemas(t *testing.T) {
 	}
 	if testenv.Updating() {
 		old, err := os.ReadFile(publishedFile)
-		if err := errors.Join(err, os.WriteFile(publishedFile, append(old, added.String()...), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(err, os.WriteFile(publishedFile, append(old, added.String()...), 0o644)))
 	}
 }
 
 func readPublished(t *testing.T) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(publishedFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out := make(map[string]string)
 	for line := range strings.Lines(string(data)) {
 		name, digest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -105,14 +99,10 @@ func readPublished(t *testing.T) map[string]string {
 func shapeDigest(t *testing.T, text []byte) string {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(text, &v))
 	dropDescriptions(v)
 	data, err := json.Marshal(v) // keys in order
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
@@ -249,9 +239,7 @@ func fits(text []byte) error {
 func TestDamagedDocumentsDoNotFit(t *testing.T) {
 	t.Parallel()
 	schemas, err := compiledOutputs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	files, err := filepath.Glob("../../report/testdata/*.json")
 	if err != nil || len(files) < 4 {
 		t.Fatalf("got %d goldens, %v", len(files), err)
@@ -263,9 +251,7 @@ func TestDamagedDocumentsDoNotFit(t *testing.T) {
 			continue
 		}
 		var doc map[string]any
-		if err := json.Unmarshal(text, &doc); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal(text, &doc))
 		damaged := func(what string, change func()) {
 			good := maps.Clone(doc)
 			change()

@@ -20,6 +20,7 @@ import (
 	"loopd/internal/hint"
 	"loopd/internal/ledger"
 	"loopd/internal/rehearsal"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -28,24 +29,14 @@ import (
 func onTerminal(t *testing.T, across uint16, verb func(e env) int) (string, int) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer master.Close()
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: across}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: across}))
 	read := make(chan string)
 	go func() {
 		text, _ := io.ReadAll(master) // ends with an error once the other end is closed
@@ -70,9 +61,7 @@ func writePageState(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
 	l, err := ledger.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close()
 	var cells []harness.Cell
 	for _, id := range []string{longID, cjkID, emojiID, rtlID} {
@@ -94,39 +83,27 @@ func writePageState(t *testing.T) string {
 	payloads = append(payloads, loop.Halted{Class: harness.DriftedSeal, Reason: "drift: " + strings.Repeat("a reason that goes on ", 9)})
 	for _, p := range payloads {
 		data, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Append(t.Context(), ledger.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, l.Append(t.Context(), ledger.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}))
 	}
 	states, err := campaign.Replay(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	writePageReports(t, campaign.Home{Dir: dir}.Report("1111111-1"), states[0])
 	return dir
 }
 
 func writePageReports(t *testing.T, dir string, s *loop.State) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(dir, 0o700))
 	digest := report.BuildDigest(s, nil, nil)
 	asJSON, err := json.Marshal(digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	c, ok := report.BuildCandidate(s, "c002", nil, nil)
 	if !ok {
 		t.Fatal("no candidate c002")
 	}
 	for name, data := range map[string][]byte{"digest.md": digest.Markdown(), "digest.json": asJSON, "c002.md": c.Markdown()} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"loopd/internal/hint"
+	"loopd/internal/testenv"
 )
 
 // What is opened is served to who has the link, until it is interrupted, and
@@ -42,13 +43,9 @@ func TestAReportOpens(t *testing.T) {
 		}
 		go func() { _, _ = io.Copy(io.Discard, lines) }()
 		jar, err := cookiejar.New(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		answer, err := (&http.Client{Jar: jar}).Get(strings.TrimSpace(link))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		page, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if err != nil || !strings.Contains(string(page), c.want) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"loopd/internal/hint"
+	"loopd/internal/testenv"
 )
 
 // sinks are everything loopd wrote: every file below the directories by name, with
@@ -30,9 +31,7 @@ func (l *leaky) sinks(dirs ...string) map[string][]byte {
 			}
 			return err
 		})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		testenv.Must(l.t, err)
 	}
 	return out
 }

@@ -168,9 +168,7 @@ func newLeaky(t *testing.T) *leaky {
 	t.Cleanup(func() { l.api.hold(false); server.CloseClientConnections(); server.Close() })
 	l.url = server.URL
 	suite, err := campaign.ReadBundled(campaign.BundledSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sc, _ := suite.Scenario("R3")
 	sc.Oracle = []harness.Step{
 		{Write: &harness.WriteStep{Path: "notes/found.txt", Content: allSecrets() + "\n"}},
@@ -178,9 +176,7 @@ func newLeaky(t *testing.T) *leaky {
 		{Read: "/nowhere/" + plantedSecrets()["github"].text},
 		{Text: "What I found:\n" + allSecrets()},
 	}
-	if err := l.api.model.Register(ownKey, simmodel.Session{Scenario: sc, Cell: harness.Cell{Scenario: "R3", Tier: "haiku"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.api.model.Register(ownKey, simmodel.Session{Scenario: sc, Cell: harness.Cell{Scenario: "R3", Tier: "haiku"}}))
 	l.layPlugin()
 	return l
 }
@@ -190,13 +186,9 @@ func newLeaky(t *testing.T) *leaky {
 func (l *leaky) layPlugin() {
 	l.t.Helper()
 	sub, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, err)
 	modes := func(name string) fs.FileMode { return plugins.Mode(campaign.BundledSuite + "/" + name) }
-	if err := frozen.Materialise(sub, modes, l.plugin); err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, frozen.Materialise(sub, modes, l.plugin))
 	var octal strings.Builder
 	for _, b := range []byte(allSecrets() + "\n") {
 		fmt.Fprintf(&octal, "\\%03o", b)
@@ -205,9 +197,7 @@ func (l *leaky) layPlugin() {
 	l.put(filepath.Join(l.plugin, "bin", "leak"), "#!/bin/sh\n"+tell+"\n", 0o755)
 	hook := filepath.Join(l.plugin, "hooks", "session-start")
 	text, err := os.ReadFile(hook)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, err)
 	first, rest, _ := strings.Cut(string(text), "\n")
 	l.put(hook, first+"\n"+tell+" >&2\n"+rest, 0o755)
 	l.put(filepath.Join(l.plugin, "loopd.yaml"), "plugin: .\nsuite: bundled\nagent: "+l.claude()+"\nparallel: 2\nmax_candidates: 1\nscenarios: [R3]\ntiers: [haiku]\n", 0o644)
@@ -220,21 +210,15 @@ func (l *leaky) layPlugin() {
 func (l *leaky) claude() string {
 	l.t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, err)
 	link := filepath.Join(l.dir, "claude")
-	if err := os.Symlink(self, link); err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, os.Symlink(self, link))
 	return link
 }
 
 func (l *leaky) put(path, text string, mode fs.FileMode) {
 	l.t.Helper()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, os.WriteFile(path, []byte(text), mode))
 }
 
 func (l *leaky) git(dir string, args ...string) []byte {
@@ -261,9 +245,7 @@ func (l *leaky) environ() []string {
 func (l *leaky) command(args ...string) *exec.Cmd {
 	l.t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, err)
 	ctx, cancel := context.WithTimeout(l.t.Context(), 5*time.Minute)
 	l.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
@@ -291,13 +273,9 @@ func (l *leaky) crash(args ...string) []byte {
 	cmd := l.command(args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, cmd.Start())
 	l.api.await()
-	if err := cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, cmd.Process.Signal(syscall.SIGQUIT))
 	if err := cmd.Wait(); err == nil {
 		l.t.Fatal("the program outlived SIGQUIT")
 	}

@@ -13,6 +13,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/admission"
 	"loopd/internal/daemon"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -21,18 +22,14 @@ import (
 func TestTellsSystemd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close()
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "300000")
 	board := daemon.NewStatus("serve", admission.Wall{}, nil)
 	board.Show(daemon.Idle, "", time.Now().Add(time.Hour))
 	d, err := daemon.New(daemon.Options{Dir: t.TempDir(), Status: board, Clock: admission.Wall{}, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := &server{log: slog.New(slog.DiscardHandler)}
 	stop := s.tellSystemd(t.Context(), d)
 	heard := make(map[string]int)
@@ -40,9 +37,7 @@ func TestTellsSystemd(t *testing.T) {
 		t.Helper()
 		buf := make([]byte, 1<<10)
 		for heard[want] == 0 {
-			if err := l.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.SetReadDeadline(time.Now().Add(30*time.Second)))
 			n, err := l.Read(buf)
 			if err != nil {
 				t.Fatalf("no %s came: %v; heard %v", want, err, heard)
@@ -77,14 +72,10 @@ func TestWebhook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e, n := env{dir: dir}, notice{Event: "promoted", Campaign: "abc-1", Why: "it's; $(better)", Next: "loopd adopt"}
-	if err := runWebhook(`cat >told; printf %s "$LOOPD_EVENT $LOOPD_WHY" >said`, e, n, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, runWebhook(`cat >told; printf %s "$LOOPD_EVENT $LOOPD_WHY" >said`, e, n, time.Minute))
 	told, err := os.ReadFile(filepath.Join(dir, "told"))
 	said, err2 := os.ReadFile(filepath.Join(dir, "said"))
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(err, err2))
 	if !strings.Contains(string(told), `"event":"promoted"`) || string(said) != "promoted it's; $(better)" {
 		t.Errorf("told %s, said %s", told, said)
 	}

@@ -11,6 +11,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/admission"
 	"loopd/internal/doctor"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -18,22 +19,16 @@ import (
 func deadAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	at := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Close())
 	return at
 }
 
 func TestServiceRow(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close()
 	there, gone := l.Addr().String(), deadAddress(t)
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/stats"
 	"loopd/stats/sim"
@@ -44,9 +45,7 @@ func newStage(t *testing.T, seed uint64, set loop.Settings, stream sim.Stream) *
 func (g *stage) apply(t *testing.T, payloads ...loop.Payload) {
 	t.Helper()
 	for _, p := range payloads {
-		if err := g.state.Apply(loop.Event{Time: time.Unix(1, 0), Payload: p}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, g.state.Apply(loop.Event{Time: time.Unix(1, 0), Payload: p}))
 	}
 }
 

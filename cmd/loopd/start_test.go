@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // TestStartUp prints how long loopd takes from its start to the end of a verb
@@ -17,9 +19,7 @@ func TestStartUp(t *testing.T) {
 		tries = 21
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var took []time.Duration
 	for range tries {
 		cmd := exec.CommandContext(t.Context(), self)

@@ -9,19 +9,16 @@ import (
 
 	"loopd/internal/config"
 	"loopd/internal/hint"
+	"loopd/internal/testenv"
 )
 
 // starts lists what a spec gives within a stretch of time, by the wall's clock.
 func starts(t *testing.T, spec, zone string, from, to time.Time) []string {
 	t.Helper()
 	where, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s, err := parseStart(spec, where)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var out []string
 	for at := s.Next(from); at.Before(to); at = s.Next(at) {
 		out = append(out, at.In(where).Format("02 15:04 MST"))
@@ -92,9 +89,7 @@ func TestWindowEnds(t *testing.T) {
 	cfg := config.Default()
 	cfg.ServeStart, cfg.ServeZone = "30 22 * * *", "Europe/Berlin"
 	w, err := windowsOf(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got, ok := w.Next(time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC), time.Time{})
 	if long := got.End.Sub(got.Start); !ok || long != 7*time.Hour {
 		t.Errorf("the night of the change lasts %v, want 7h", long)

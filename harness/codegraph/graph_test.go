@@ -11,14 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"loopd/harness/codegraph"
+	"loopd/internal/testenv"
 )
 
 func parse(t testing.TB, text string) codegraph.Graph {
 	t.Helper()
 	g, err := codegraph.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return g
 }
 
@@ -52,9 +51,7 @@ func TestShapes(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			g := parse(t, string(data))
 			if got := g.Files(); len(got) != 4 {
 				t.Errorf("files: got %q, want 4", got)
@@ -159,9 +156,7 @@ func TestHopsIsADistance(t *testing.T) {
 		}
 		list := rapid.SampledFrom([]string{"links", "edges"}).Draw(t, "list")
 		g, err := codegraph.Parse(fmt.Appendf(nil, `{"nodes":[%s],%q:[%s]}`, strings.Join(nodes, ","), list, strings.Join(edges, ",")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		checkDistance(t, g)
 	})
 }
@@ -190,9 +185,7 @@ func FuzzParse(f *testing.F) {
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(data)
 	}
 	f.Add([]byte(`{"nodes":[{"id":"","source_file":"/"},{"id":"b","source_file":"."}],"links":[{"relation":"calls","target":"b"}]}`))

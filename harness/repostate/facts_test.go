@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // TestFactsAreWholeWords looks for one phrase in reports. req 134, 140
@@ -28,9 +29,7 @@ func TestFactsAreWholeWords(t *testing.T) {
 		{"x", "", false}, {"#1", "\xff#1\xff", true}, {"aa", "aaa aa", true}, {"\u00e9", "e\u0301t\u00e9 \u00e9", true},
 	} {
 		text, err := json.Marshal(map[string]any{"kind": "read", "facts": []any{map[string]any{"description": "d", "anyOf": []string{c.phrase}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r, err := mustParse(t, string(text)).Evaluate("a.txt", []byte(c.report))
 		if err != nil || (r.Outcome == harness.Pass) != c.want {
 			t.Errorf("%q in %q: got %s, %v; want %v", c.phrase, c.report, r.Outcome, err, c.want)
@@ -57,9 +56,7 @@ func TestFactRules(t *testing.T) {
 		"nothing":                                    {"not_said", "not_said"},
 	} {
 		r, err := s.Evaluate("a.md", []byte(report))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := [2]string{r.Check("fact_1").Reason, r.Check("fact_2").Reason}; got != want {
 			t.Errorf("%q: got %q, want %q", report, got, want)
 		}

@@ -13,14 +13,13 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/repostate"
+	"loopd/internal/testenv"
 )
 
 func mustParse(t testing.TB, text string) repostate.Spec {
 	t.Helper()
 	s, err := repostate.ParseSpec("spec-x.json", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s
 }
 
@@ -28,9 +27,7 @@ func mustParse(t testing.TB, text string) repostate.Spec {
 func findings(t testing.TB, s repostate.Spec, name, text string) []string {
 	t.Helper()
 	r, err := s.Evaluate(name, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out := []string{}
 	for _, c := range r.Checks {
 		out = append(out, c.Findings...)
@@ -230,9 +227,7 @@ func TestManyFindingsAreCut(t *testing.T) {
 	t.Parallel()
 	s := mustParse(t, `{"kind": "mutation", "expected": {"a": 1}}`)
 	labels, err := json.Marshal(strings.Split(strings.Repeat("x,", 99)+"x", ","))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := s.Evaluate("a.json", []byte(`{"a": 1, "labels": `+string(labels)+`}`))
 	if c := r.Check(repostate.Collateral); err != nil || len(c.Findings) != 21 || c.Findings[20] != "and 80 more" || r.Metrics[harness.Differences] != 100 {
 		t.Errorf("got %d findings, %v, %v; want 20 and how many more", len(c.Findings), r.Metrics, err)
@@ -284,15 +279,11 @@ func TestParseSpecNamesTheDamage(t *testing.T) {
 func TestSchemaAndTypeAgree(t *testing.T) {
 	t.Parallel()
 	data, err := harness.Schema(harness.RepoStateSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var doc struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	if err := json.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(data, &doc))
 	known := 0
 	for f := range reflect.TypeFor[repostate.Spec]().Fields() {
 		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key != "" {

@@ -11,6 +11,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/repostate"
+	"loopd/internal/testenv"
 )
 
 // classes are the kinds of task of the suite, three of each.
@@ -38,13 +39,9 @@ func TestTasks(t *testing.T) {
 
 func scoreTask(t *testing.T, file string) {
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	spec, err := repostate.ParseSpec(filepath.Base(file), data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := filepath.Dir(file)
 	if want := filepath.Base(dir); spec.ID != want {
 		t.Errorf("got id %q, want %q", spec.ID, want)
@@ -60,13 +57,9 @@ func scoreTask(t *testing.T, file string) {
 	want[perfect] = nil
 	for name, findings := range want {
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r, err := spec.Evaluate(name, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var got []string
 		for _, c := range r.Checks {
 			got = append(got, c.Findings...)
@@ -88,9 +81,7 @@ func scoreTask(t *testing.T, file string) {
 // expectations reads what is wrong with each wrong submission.
 func expectations(t *testing.T, dir string) map[string][]string {
 	data, err := os.ReadFile(filepath.Join(dir, "expect.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out := make(map[string][]string)
 	for line := range strings.Lines(string(data)) {
 		name, finding, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")

@@ -9,6 +9,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/trace"
+	"loopd/internal/testenv"
 )
 
 const goodCases = `
@@ -33,9 +34,7 @@ cases:
 func TestParseCases(t *testing.T) {
 	t.Parallel()
 	c, err := trace.ParseCases([]byte(goodCases))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := c.Contract.GatekeeperFail; got != "fail" {
 		t.Errorf("got %q for what the contract leaves out, want the default", got)
 	}
@@ -47,9 +46,7 @@ func TestParseCases(t *testing.T) {
 		}
 	}
 	asJSON, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	again, err := trace.ParseCases(asJSON)
 	if err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("as JSON: got %+v, %v; want the same cases", again, err)
@@ -105,9 +102,7 @@ func TestContractLeftOut(t *testing.T) {
 	t.Parallel()
 	c, err := trace.ParseCases([]byte(`{"cases": [{"id": "a", "question": "b",
 		"expectedRootCauseKeywords": [], "requiredEvidenceTools": [], "allowedVerdicts": ["PASS"]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !reflect.DeepEqual(c.Contract, trace.DefaultContract()) {
 		t.Errorf("got %+v, want the default", c.Contract)
 	}
@@ -135,9 +130,7 @@ cases:
     requireClaimChecks: true
     requireV2AuditClosure: true
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	good := `{"reply": "the pool", "steps": [{"uses": "ping"}], "review": {"second": {"says": "ok", "gatekeeper_result": {"status": "green"},
 		"claim_checks": [{"claim_id": "1", "verification": "backed", "detail": "x"}], "composer_output": {}}}}`
 	for name, d := range map[string]struct {
@@ -166,13 +159,9 @@ cases:
 func TestSchemaAndTypesAgree(t *testing.T) {
 	t.Parallel()
 	data, err := harness.Schema(harness.TraceSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var doc map[string]any
-	if err := json.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(data, &doc))
 	compared := 0
 	var agree func(at string, typ reflect.Type, n map[string]any)
 	agree = func(at string, typ reflect.Type, n map[string]any) {
@@ -218,9 +207,7 @@ func FuzzParseCases(f *testing.F) {
 			return
 		}
 		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := trace.ParseCases(text); err != nil {
 			t.Fatalf("accepted once, then: %v", err)
 		}

@@ -13,19 +13,16 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/trace"
+	"loopd/internal/testenv"
 )
 
 // fixed reads the cases and traces that are kept with the documentation.
 func fixed(t testing.TB) (trace.Cases, map[string][]byte) {
 	t.Helper()
 	data, err := os.ReadFile("../../docs/eval/cases.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cases, err := trace.ParseCases(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	files, err := filepath.Glob("../../docs/eval/traces/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("got %d traces, %v; want some", len(files), err)
@@ -183,9 +180,7 @@ func TestDamageFailsExactlyItsCheck(t *testing.T) {
 			t.Fatalf("%s: %v", d.name, err)
 		}
 		data, err := json.Marshal(good.at(d.path, d.value))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		k, _ := cases.Of(d.trace + ".json")
 		r := cases.Contract.Evaluate(k, d.trace+".json", data)
 		if diff := cmp.Diff([]string{d.want}, r.Failed); diff != "" || r.Outcome != harness.Fail {
@@ -217,14 +212,10 @@ func TestRulesThatNeedNoFlag(t *testing.T) {
 		},
 	} {
 		var good doc
-		if err := json.Unmarshal(traces["slow-checkout.json"], &good); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal(traces["slow-checkout.json"], &good))
 		edit(good)
 		data, err := json.Marshal(good)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if r := cases.Contract.Evaluate(k, "slow-checkout.json", data); !slices.Equal(r.Failed, []string{want}) {
 			t.Errorf("got %q, want %s", r.Failed, want)
 		}

@@ -6,15 +6,14 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/trace"
+	"loopd/internal/testenv"
 )
 
 // held evaluates a trace written out against one case.
 func held(t *testing.T, rules, text string) harness.Evaluated {
 	t.Helper()
 	cases, err := trace.ParseCases([]byte("cases: [{id: a, question: Why?, expectedRootCauseKeywords: [], requiredEvidenceTools: [], allowedVerdicts: [PASS, REJECT]" + rules + "}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return cases.Contract.Evaluate(cases.Cases[0], "a.json", []byte(text))
 }
 
@@ -46,9 +45,7 @@ func TestOddCalls(t *testing.T) {
 	cases, err := trace.ParseCases([]byte(`cases:
   - {id: a, question: Why?, expectedRootCauseKeywords: [], requiredEvidenceTools: [ping, look], allowedVerdicts: [PASS]}
   - {id: b, question: Why?, expectedRootCauseKeywords: [], requiredEvidenceTools: [], allowedVerdicts: [PASS]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for text, want := range map[string][]string{
 		`[{"name": "ping"}, 7, {"name": "look"}, null]`:                                    {"toolInvocations[1] is a number, want an object", "toolInvocations[3] is null, want an object"},
 		`[{"name": "ping", "ok": false}, {"name": "ping", "ok": false}, {"name": "look"}]`: {"ping was called, and every call failed"},

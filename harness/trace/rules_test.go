@@ -11,6 +11,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/trace"
+	"loopd/internal/testenv"
 )
 
 // edited evaluates the trace of a case after a change.
@@ -18,14 +19,10 @@ func edited(t *testing.T, id string, edit func(doc)) harness.Evaluated {
 	t.Helper()
 	cases, traces := fixed(t)
 	var d doc
-	if err := json.Unmarshal(traces[id+".json"], &d); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(traces[id+".json"], &d))
 	edit(d)
 	data, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	k, _ := cases.Of(id + ".json")
 	return cases.Contract.Evaluate(k, id+".json", data)
 }

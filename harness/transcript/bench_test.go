@@ -6,24 +6,25 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
-type failer interface{ Fatal(...any) }
+type failer interface {
+	Helper()
+	Fatal(...any)
+}
 
 func mustMarshal(t failer, v any) []byte {
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return data
 }
 
 // normal is what encoding/json makes of a map after one round trip.
 func normal(t failer, m map[string]string) map[string]string {
 	out := make(map[string]string)
-	if err := json.Unmarshal(mustMarshal(t, m), &out); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(mustMarshal(t, m), &out))
 	return out
 }
 

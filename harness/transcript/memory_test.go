@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // mostMemory is what reading a stream may need at any time, in bytes, however
@@ -85,9 +86,7 @@ func TestMemoryOfAnEndlessStream(t *testing.T) {
 			debug.FreeOSMemory()
 			e := &endless{parts: parts}
 			tr, err := Parse(e, Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			want := harness.Oversize
 			if name == "a long line that is whole" {
 				want = harness.NoInit // read to the end, and no session

@@ -11,23 +11,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 func good(t testing.TB) string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/good.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(data)
 }
 
 func parse(t testing.TB, stream string) *Transcript {
 	t.Helper()
 	tr, err := Parse(strings.NewReader(stream), Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tr
 }
 
@@ -301,9 +299,7 @@ func TestQuestionsOfACall(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	data, err := os.ReadFile("testdata/good.jsonl")
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Add(data)
 	for line := range bytes.Lines(data) {
 		f.Add(line)
@@ -312,13 +308,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("{\"type\":\"user\",\"message\":{\"content\":\"a\\ud83d\"}}\n\x00\n{"))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		whole, err := Parse(bytes.NewReader(stream), Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		inBits, err := Parse(iotest.OneByteReader(bytes.NewReader(stream)), Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if diff := cmp.Diff(whole, inBits); diff != "" {
 			t.Fatalf("the same bytes in other pieces read otherwise:\n%s", diff)
 		}

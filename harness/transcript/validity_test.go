@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 const tideNote = "[tide] This project writes down its lasting choices. Look there before you undo one."
@@ -115,6 +116,8 @@ func envelope(document string) func(string) string {
 }
 
 type panicker struct{}
+
+func (panicker) Helper() {}
 
 func (panicker) Fatal(args ...any) { panic(args) }
 
@@ -301,16 +304,12 @@ func TestDamageNamesExactlyItsClass(t *testing.T) {
 
 func TestOversizeIsNeverEvidence(t *testing.T) {
 	tr, err := Parse(strings.NewReader(good(t)), Limits{Line: 1200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if j := Validity(tr, want(), outside()); j.Class != harness.Valid {
 		t.Fatalf("1200 bytes: got %s, want valid; the limit below would show nothing", j.Class)
 	}
 	tr, err = Parse(strings.NewReader(good(t)), Limits{Line: 500})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if j := Validity(tr, want(), outside()); j.Class != harness.Oversize {
 		t.Errorf("got %s (%s), want oversize", j.Class, j.Why)
 	}

@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // declaredReasons reads the values of all constants called Reason..., sorted.
 func declaredReasons(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "evaluate.go", nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var out []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		v, ok := n.(*ast.ValueSpec)
@@ -24,9 +24,7 @@ func declaredReasons(t *testing.T) []string {
 			return true
 		}
 		text, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		out = append(out, text)
 		return true
 	})

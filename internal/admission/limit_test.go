@@ -12,6 +12,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/admission"
 	"loopd/internal/gateway"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -65,9 +66,7 @@ func (r *record) replay(t *testing.T) *loop.State {
 	t.Helper()
 	s := loop.NewState()
 	for _, e := range r.events {
-		if err := s.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Apply(e))
 	}
 	return s
 }
@@ -76,9 +75,7 @@ func (r *record) add(t *testing.T, s *loop.State, p loop.Payload) {
 	t.Helper()
 	e := loop.Event{Time: time.Now(), Payload: p}
 	r.events = append(r.events, e)
-	if err := s.Apply(e); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Apply(e))
 }
 
 // night runs a campaign to its end, waiting out every limit; with restart it
@@ -100,9 +97,7 @@ func night(t *testing.T, a *account, restart bool) *loop.State {
 			State: s, Log: r, Executor: g.Govern(a), Preparer: r, Parallel: 1, Now: time.Now,
 			Verify: func(context.Context) (*frozen.Drift, error) { return nil, nil },
 		}
-		if err := l.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.Run(t.Context()))
 		if s.Paused == nil {
 			return s
 		}
@@ -144,9 +139,7 @@ func TestANightWaitsOutALimit(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/restart %v", name, restart), func(t *testing.T) {
 				t.Parallel()
 				zone, err := time.LoadLocation(c.zone)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				synctest.Test(t, func(t *testing.T) {
 					begins := time.Date(c.begins[0], time.Month(c.begins[1]), c.begins[2], c.begins[3], c.begins[4], 0, 0, zone)
 					<-time.After(time.Until(begins))

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // childEnv makes the test binary the process that is killed while it keeps the
@@ -35,12 +37,8 @@ func supplies(t *testing.T, files map[string]string) Machine {
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, "sys/class/power_supply", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, []byte(text+"\n"), 0o644))
 	}
 	return Machine{OS: "linux", Root: root}
 }
@@ -114,12 +112,10 @@ func keeper(t *testing.T, script string) (root, fifo string) {
 	t.Helper()
 	root, bin := t.TempDir(), t.TempDir()
 	fifo = filepath.Join(root, "alive")
-	if err := errors.Join(
+	testenv.Must(t, errors.Join(
 		os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755), syscall.Mkfifo(fifo, 0o600),
 		os.WriteFile(filepath.Join(bin, "systemd-inhibit"), []byte("#!/bin/sh\n"+script), 0o755),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Setenv("FIFO", fifo)
 	return root, fifo
@@ -151,9 +147,7 @@ func TestKeepAwakeEndsWhenStopped(t *testing.T) {
 	fifo := make(chan *os.File, 1)
 	go func() { f, _ := os.Open(path); fifo <- f }()
 	a, err := Machine{OS: "linux", Root: root}.KeepAwake(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := <-fifo
 	defer f.Close()
 	a.Stop()
@@ -164,30 +158,20 @@ func TestKeepAwakeEndsWhenStopped(t *testing.T) {
 func TestKeepAwakeEndsWithAKilledLoopd(t *testing.T) {
 	root, path := keeper(t, runs)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), childEnv+"="+root)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	said := make([]byte, len("awake"))
 	if _, err := io.ReadFull(out, said); err != nil || string(said) != "awake" {
 		t.Fatalf("got %q and error %v", said, err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	gone(t, f)
 }

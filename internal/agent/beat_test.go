@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 func TestVigil(t *testing.T) {
@@ -112,9 +113,7 @@ func TestKeyScanAgreesWithJSON(t *testing.T) {
 			rapid.Map(rapid.Int(), func(i int) any { return i }),
 		)).Draw(t, "object")
 		line, err := json.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var want []lineKind
 		switch {
 		case object["type"] == "result":

@@ -62,9 +62,7 @@ func TestRealCLI(t *testing.T) {
 	path := testenv.NeedClaude(t)
 	base := testenv.OpenDir(t)
 	cli, err := Pin(t.Context(), path, filepath.Join(base, "cache"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	l := Launch{Path: cli.Path, Argv0: "claude", Stdin: []byte("Look around, please."), Marker: base}
 	if os.Geteuid() == 0 {
 		l.UID, l.GID = 65534, 65534
@@ -75,19 +73,11 @@ func TestRealCLI(t *testing.T) {
 	}
 	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR", "TMPDIR", "work", "letters"} {
 		values[name] = filepath.Join(base, strings.ToLower(name))
-		if err := os.Mkdir(values[name], 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chown(values[name], max(l.UID, os.Getuid()), max(l.GID, os.Getgid())); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(values[name], 0o700))
+		testenv.Must(t, os.Chown(values[name], max(l.UID, os.Getuid()), max(l.GID, os.Getgid())))
 	}
-	if err := os.Chmod(base, 0o711); err != nil {
-		t.Fatal(err)
-	}
-	if err := Reachable(cli.Path, max(l.UID, os.Getuid()), max(l.GID, os.Getgid())); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(base, 0o711))
+	testenv.Must(t, Reachable(cli.Path, max(l.UID, os.Getuid()), max(l.GID, os.Getgid())))
 	api := httptest.NewServer(scriptedAPI(`id -u; (setsid sleep 601 &); nohup sleep 601 >/dev/null 2>&1 & echo hay | grep hay; find . -maxdepth 0`))
 	t.Cleanup(api.Close)
 	l.Dir, values["ANTHROPIC_BASE_URL"] = values["work"], api.URL

@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // A walled session is held by its first process from its first output on, and
@@ -17,9 +19,7 @@ func TestWalledSessionIsHeld(t *testing.T) {
 	r, out := io.Pipe()
 	l.Stdout, l.Stderr = out, io.Discard
 	s, err := defaults().start(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || line != "started\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}
@@ -55,9 +55,7 @@ func TestNothingToHold(t *testing.T) {
 	r, out := io.Pipe()
 	l.Stdout, l.Stderr = out, io.Discard
 	s, err := defaults().start(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || line != "started\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}

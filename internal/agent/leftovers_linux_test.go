@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // TestLeftoversOfTheDeadOnly: what a dead loopd noted is ended, what a living one
@@ -15,26 +17,18 @@ func TestLeftoversOfTheDeadOnly(t *testing.T) {
 	dir := t.TempDir()
 	start := func(name string) (*exec.Cmd, string) {
 		home := filepath.Join(dir, name)
-		if err := os.Mkdir(home, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(home, 0o700))
 		cmd := exec.Command("sleep", "615")
 		cmd.Env = []string{"HOME=" + home}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, cmd.Start())
 		return cmd, home
 	}
 	dead, deadHome := start("dead")
 	live, liveHome := start("live")
 	t.Cleanup(func() { live.Process.Kill(); live.Wait() })
-	if err := os.WriteFile(filepath.Join(deadHome, "on"), []byte(deadHome), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(deadHome, "on"), []byte(deadHome), 0o600))
 	release, err := Note(filepath.Join(liveHome, "on"), liveHome)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if n, err := KillLeftovers(dir, "on"); n != 1 || err != nil {
 		t.Errorf("killed %d, %v, want 1", n, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // counts gives the values in turn, then the last again.
@@ -76,12 +77,8 @@ func TestMemoryCounts(t *testing.T) {
 	put := func(name, text string) string {
 		t.Helper()
 		name = filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		testenv.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
 	machine := put("vmstat", "pgfault 12\noom_kill 9\n")

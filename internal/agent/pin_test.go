@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 func agentScript(version string) string {
@@ -16,9 +18,7 @@ func agentScript(version string) string {
 func writeAgent(t *testing.T, path, version string) {
 	t.Helper()
 	os.Remove(path)
-	if err := os.WriteFile(path, []byte(agentScript(version)), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(agentScript(version)), 0o755))
 }
 
 func TestPin(t *testing.T) {
@@ -27,13 +27,9 @@ func TestPin(t *testing.T) {
 	source, cache := filepath.Join(dir, "agent"), filepath.Join(dir, "cache")
 	writeAgent(t, source, "1.2.3")
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(source, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(source, link))
 	first, err := Pin(t.Context(), link, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(agentScript("1.2.3"))))
 	want := Binary{Path: filepath.Join(cache, "1.2.3-"+sum[:8], "claude"), Version: "1.2.3", SHA256: sum}
 	if first != want {
@@ -67,12 +63,8 @@ func TestPinRepairs(t *testing.T) {
 		source, cache := filepath.Join(dir, "agent"), filepath.Join(dir, "cache")
 		writeAgent(t, source, "1.2.3")
 		first, err := Pin(t.Context(), source, cache)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := damage(filepath.Join(cache, "pinned.json"), first.Path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, damage(filepath.Join(cache, "pinned.json"), first.Path))
 		again, err := Pin(t.Context(), source, cache)
 		if err != nil || again != first {
 			t.Errorf("%s: got %+v, %v, want %+v", name, again, err, first)
@@ -90,9 +82,7 @@ func TestPinRefuses(t *testing.T) {
 		"no-version": "#!/bin/sh\necho 'sorry: none'\n", "fails": "#!/bin/sh\nexit 3\n", "a-path": "#!/bin/sh\necho ../../up\n",
 	} {
 		source := filepath.Join(dir, name)
-		if err := os.WriteFile(source, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(source, []byte(text), 0o755))
 		if b, err := Pin(t.Context(), source, filepath.Join(dir, "cache")); err == nil || !strings.Contains(err.Error(), source) {
 			t.Errorf("%s: got %+v, %v, want an error naming it", name, b, err)
 		}
@@ -108,28 +98,20 @@ func TestPinRefuses(t *testing.T) {
 func TestReachable(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	file := filepath.Join(dir, "sub", "agent")
-	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Dir(file), 0o755))
 	writeAgent(t, file, "1")
 	const nobody = 65534
 	if err := Reachable(file, nobody, nobody); err == nil || !strings.HasSuffix(err.Error(), "pass through "+dir) {
 		t.Errorf("closed directory: got %v, want it named", err)
 	}
-	if err := os.Chmod(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(dir, 0o711))
 	if err := Reachable(file, nobody, nobody); err != nil {
 		t.Errorf("open directories: %v", err)
 	}
-	if err := os.Chmod(file, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(file, 0o750))
 	if err := Reachable(file, nobody, nobody); err == nil {
 		t.Error("closed file: got no error")
 	}
@@ -146,9 +128,7 @@ func TestPinnedOutlivesAnUpdate(t *testing.T) {
 	source, cache := filepath.Join(dir, "agent"), filepath.Join(dir, "cache")
 	writeAgent(t, source, "1.2.3")
 	first, err := Pin(t.Context(), source, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	writeAgent(t, source, "1.2.4")
 	if _, err := Pin(t.Context(), source, cache); err != nil {
 		t.Fatal(err)
@@ -162,9 +142,7 @@ func TestPinnedOutlivesAnUpdate(t *testing.T) {
 		}
 	}
 	os.Remove(first.Path)
-	if err := os.WriteFile(first.Path, []byte(agentScript("6.6.6")), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(first.Path, []byte(agentScript("6.6.6")), 0o755))
 	if got, err := Pinned(cache, first.SHA256); err == nil {
 		t.Errorf("edited copy: got %+v, want an error", got)
 	}

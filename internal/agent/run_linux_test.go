@@ -19,6 +19,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/isolate"
+	"loopd/internal/testenv"
 )
 
 // childEnv makes the test binary run one session and say how it ended.
@@ -60,9 +61,7 @@ func run(t *testing.T, ctx context.Context, b bounds, l Launch) ran {
 	var out, errs bytes.Buffer
 	l.Stdout, l.Stderr = &out, &errs
 	exit, err := b.run(ctx, l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if exit.Survivors != 0 {
 		t.Errorf("%d survivors, want 0", exit.Survivors)
 	}
@@ -75,9 +74,7 @@ func run(t *testing.T, ctx context.Context, b bounds, l Launch) ran {
 func withMarker(t *testing.T, marker string) []int {
 	t.Helper()
 	all, err := processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var out []int
 	for _, p := range all {
 		if !p.zombie && p.pid != os.Getpid() && marked(p.pid, marker) {
@@ -272,23 +269,17 @@ func TestNothingSurvives(t *testing.T) {
 func TestSeenOnceIsRemembered(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "go"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Mkfifo(filepath.Join(dir, "go"), 0o600))
 	l := script(dir, `(cd / && exec env -i setsid sleep 601) & echo started; read line <go; exit 0`)
 	r, w := io.Pipe()
 	l.Stdout, l.Stderr = w, io.Discard
 	s, err := defaults().start(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || line != "started\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}
 	s.tree.look()
-	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("go\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "go"), []byte("go\n"), 0))
 	s.note(<-s.gone)
 	live, _, err := s.tree.find()
 	if err != nil || len(live) != 1 {
@@ -309,9 +300,7 @@ func TestLoopdsOwnChildrenAreSpared(t *testing.T) {
 	own := exec.Command("/bin/sh", "-c", "read line; exit 6")
 	own.Env, own.Dir = []string{"HOME=" + dir}, dir
 	in, err := own.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	l := script(dir, "echo ready; exit 0")
 	l.Stderr, l.Stdout = io.Discard, writerFunc(func(p []byte) (int, error) { return len(p), own.Start() })
 	if exit, err := Run(t.Context(), l); err != nil || exit.Survivors != 0 {
@@ -355,9 +344,7 @@ func TestOthersKeepTheirWaitStatusAndOrphansAreReaped(t *testing.T) {
 func children(t *testing.T) []process {
 	t.Helper()
 	all, err := processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return slices.DeleteFunc(all, func(p process) bool { return p.parent != os.Getpid() })
 }
 
@@ -407,18 +394,12 @@ func TestProcessDiesWithLoopd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Mkfifo(fifo, 0o600))
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	f, err := os.Open(fifo) // opens when the session has opened it
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	in := bufio.NewReader(f)
 	if line, err := in.ReadString('\n'); err != nil {
@@ -436,9 +417,7 @@ func TestKillFindsLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("sleep", "601")
 	cmd.Env = []string{"HOME=" + dir}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	if n, err := Kill(dir); n != 1 || err != nil {
 		t.Errorf("killed %d, %v, want 1", n, err)
 	}

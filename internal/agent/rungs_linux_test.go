@@ -45,13 +45,9 @@ func ported(t *testing.T, api http.Handler) (*gateway.Proxy, *url.URL) {
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	to, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	g, err := gateway.Start(context.Background(), to, gateway.Credential{Header: gateway.HeaderKey, Value: "real-secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { g.Close() })
 	return g.Open(gateway.Session{}), g.URL()
 }
@@ -86,15 +82,11 @@ func TestRealCLIOnEachRung(t *testing.T) {
 			path := testenv.NeedClaude(t)
 			w := onRung(t, rung)
 			cli, err := Pin(t.Context(), path, filepath.Join(filepath.Dir(w.box.Root), "cache"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			length := fmt.Sprintf("627.%d", os.Getpid())
 			tap, to := ported(t, scriptedAPI(`(setsid sleep `+length+` &); echo hay | grep hay; find . -maxdepth 0; git log --format=%s; env | grep -c 'SANDBOX_RUNTIME\|PROXY'; cat `+w.box.Root+`/../cache/pinned.json 2>/dev/null | wc -c`))
 			port, err := strconv.Atoi(to.Port())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			values := map[string]string{
 				"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8", "ANTHROPIC_API_KEY": tap.Key(), "ANTHROPIC_BASE_URL": to.String(),
 				"DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -105,9 +97,7 @@ func TestRealCLIOnEachRung(t *testing.T) {
 				profile.Env = append(profile.Env, name)
 			}
 			env, err := Environ(profile, values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			args := Command(profile, CommandOptions{Model: "claude-haiku-4-5-20251001", PluginDir: w.box.Plugin})
 			limits := isolate.Limits{Processes: 1024, Disk: 4 << 30}
 			l := w.launchOn(t, isolate.Enclosure{Agent: cli.Path, Args: args, Env: env, Port: port, Limits: limits})

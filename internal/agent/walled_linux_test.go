@@ -46,21 +46,15 @@ func newWalled(t *testing.T) walled {
 	w.walls, err = isolate.Probe(t.Context(), isolate.ProbeOptions{Path: os.Getenv("PATH"), UID: w.uid, GID: w.uid})
 	testenv.Need(t, "bwrap", err)
 	base := testenv.OpenDir(t)
-	if err := os.Chmod(base, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(base, 0o711))
 	fixture := harness.Tree{"README.md": {Mode: 0o644, Data: []byte("# Postbox\n")}}
 	git, err := isolate.NewGitTemplate(t.Context(), fixture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w.box, err = isolate.New(t.Context(), isolate.Options{
 		Base: base, Fixture: fixture, Git: git, PluginName: "letters", UID: w.uid, GID: w.uid,
 		Plugin: harness.Tree{".claude-plugin/plugin.json": {Mode: 0o644, Data: []byte(`{"name":"letters","version":"1.0.0"}`)}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { w.box.Remove() })
 	return w
 }
@@ -73,9 +67,7 @@ func (w walled) launch(t *testing.T, e isolate.Enclosure) Launch {
 		e.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + w.box.Home}
 	}
 	wrapped, err := w.walls.Wrap(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { wrapped.Close() })
 	return Launch{
 		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, Walled: true,
@@ -110,9 +102,7 @@ func TestWalledSessionLeavesNoProcess(t *testing.T) {
 func running(t *testing.T, line string) int {
 	t.Helper()
 	all, err := processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, p := range all {
 		if data, err := os.ReadFile(procPath(p.pid, "cmdline")); err == nil && string(data) == line {
 			return p.pid
@@ -176,25 +166,17 @@ func TestWalledSessionDiesWithLoopd(t *testing.T) {
 	t.Parallel()
 	w := newWalled(t)
 	fifo := filepath.Join(w.box.Work, "fifo")
-	if err := errors.Join(syscall.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(syscall.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666)))
 	cmd := exec.Command(os.Args[0])
 	b, length := w.box, fmt.Sprintf("608.%d", os.Getpid())
 	cmd.Env = append(os.Environ(), childEnv+"=walled:"+strings.Join([]string{b.Root, b.Work, b.Plugin, b.Home, b.Config, b.Tmp, length}, ":"))
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // opens at once; only the session writes
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
-	if err := f.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.SetReadDeadline(time.Now().Add(30*time.Second)))
 	if line, err := bufio.NewReader(f).ReadString('\n'); err != nil {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -225,19 +207,13 @@ func tapped(t *testing.T, api http.Handler) (*gateway.Proxy, *os.File) {
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	to, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	g, err := gateway.Start(context.Background(), to, gateway.Credential{Header: gateway.HeaderKey, Value: "real-secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { g.Close() })
 	tap := g.Open(gateway.Session{})
 	door, err := tap.Handoff()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tap, door
 }
 
@@ -271,9 +247,7 @@ func TestRealCLIWalled(t *testing.T) {
 	path := testenv.NeedClaude(t)
 	w := newWalled(t)
 	cli, err := Pin(t.Context(), path, filepath.Join(filepath.Dir(w.box.Root), "cache"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	length := fmt.Sprintf("607.%d", os.Getpid())
 	tap, door := tapped(t, scriptedAPI(`id -un; (setsid sleep `+length+` &); nohup sleep 607 >/dev/null 2>&1 & echo hay | grep hay; find . -maxdepth 0; git log --format=%s; tr '\0' ' ' </proc/1/cmdline`))
 	values := map[string]string{
@@ -286,9 +260,7 @@ func TestRealCLIWalled(t *testing.T) {
 		profile.Env = append(profile.Env, name)
 	}
 	env, err := Environ(profile, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	args := Command(profile, CommandOptions{Model: "claude-haiku-4-5-20251001", PluginDir: w.box.Plugin})
 	l := w.launch(t, isolate.Enclosure{Agent: cli.Path, Args: args, Env: env, Door: door})
 	l.Stdin = []byte("Look around, please.")

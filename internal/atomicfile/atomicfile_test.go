@@ -9,31 +9,23 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 func TestWriteFileReplacesContentAndMode(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.json")
-	if err := os.WriteFile(path, []byte("old and longer"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(path, []byte("new"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte("old and longer"), 0o666))
+	testenv.Must(t, os.Chmod(path, 0o666))
+	testenv.Must(t, WriteFile(path, []byte("new"), 0o600))
 	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if string(got) != "new" {
 		t.Errorf("content: got %q, want %q", got, "new")
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode: got %v, want %v", info.Mode().Perm(), fs.FileMode(0o600))
 	}
@@ -43,13 +35,9 @@ func TestWriteFileReplacesContentAndMode(t *testing.T) {
 func TestWriteFileIgnoresTheUmask(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shared")
-	if err := WriteFile(path, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteFile(path, []byte("x"), 0o666))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if info.Mode() != 0o666 {
 		t.Errorf("mode: got %v, want %v", info.Mode(), fs.FileMode(0o666))
 	}
@@ -58,19 +46,13 @@ func TestWriteFileIgnoresTheUmask(t *testing.T) {
 func TestWriteFileLeavesNothingBeside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "taken"), 0o755))
 	if err := WriteFile(filepath.Join(dir, "taken"), []byte("x"), 0o600); err == nil {
 		t.Error("replacing a directory: got nil, want an error")
 	}
-	if err := WriteFile(filepath.Join(dir, "ok"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteFile(filepath.Join(dir, "ok"), []byte("x"), 0o600))
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -97,9 +79,7 @@ func TestWriteFileIsNeverSeenHalf(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	versions := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<17)}
-	if err := WriteFile(path, []byte(versions[0]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteFile(path, []byte(versions[0]), 0o600))
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -138,9 +118,7 @@ func TestCreateFile(t *testing.T) {
 	if err := CreateFile(path, 0o644, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want the writer's error", err)
 	}
-	if err := CreateFile(path, 0o640, text("first")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, CreateFile(path, 0o640, text("first")))
 	if err := CreateFile(path, 0o644, text("second")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("got %v, want fs.ErrExist for a file that is there", err)
 	}
@@ -163,33 +141,23 @@ func TestSweepRemovesWhatAKillLeft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{".results.tsv4037200794235010051", ".a.md123456789012", ".hidden", ".notes2026", "results.tsv4037200794235010051"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, ".d4037200794235010051"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, ".d4037200794235010051"), 0o700))
 	list := func() string {
 		var names []string
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
 		return strings.Join(names, " ")
 	}
-	if err := Sweep(dir, "a.md"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, Sweep(dir, "a.md"))
 	if got, want := list(), ".d4037200794235010051 .hidden .notes2026 .results.tsv4037200794235010051 results.tsv4037200794235010051"; got != want {
 		t.Errorf("of one name: got %q, want %q", got, want)
 	}
-	if err := Sweep(dir, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, Sweep(dir, ""))
 	if got, want := list(), ".d4037200794235010051 .hidden .notes2026 results.tsv4037200794235010051"; got != want {
 		t.Errorf("of all: got %q, want %q", got, want)
 	}

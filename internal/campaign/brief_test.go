@@ -14,6 +14,7 @@ import (
 	"loopd/candidates"
 	"loopd/candidates/propose"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -130,9 +131,7 @@ func (n *night) beginPractising(c *Campaign) {
 	if len(g.Practice) < 2 {
 		n.t.Fatal("the suite has no practice cells")
 	}
-	if err := c.Begin(n.t.Context(), settings(), g); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, c.Begin(n.t.Context(), settings(), g))
 }
 
 // TestBriefHoldsNothingSealed plants a canary in every sealed text, lets sessions say all of
@@ -162,9 +161,7 @@ func TestBriefHoldsNothingSealed(t *testing.T) {
 	whole := "---\nname: find-decision\ndescription: " + canary(1) + "\n---\nBody.\n"
 	n.drop(Dropped{Files: map[string]string{findSkill: whole}, Rationale: "a leak " + canary(2)})
 	k := &keeping{}
-	if err := c.Run(t.Context(), loop.Loop{Executor: talking{drawn{c}, n, says}, Parallel: 1, Proposing: c.Proposing(k.proposer())}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Run(t.Context(), loop.Loop{Executor: talking{drawn{c}, n, says}, Parallel: 1, Proposing: c.Proposing(k.proposer())}))
 	if len(k.briefs) < 2 {
 		t.Fatalf("got %d briefs", len(k.briefs))
 	}
@@ -174,9 +171,7 @@ func TestBriefHoldsNothingSealed(t *testing.T) {
 	}
 	for i, b := range k.briefs {
 		data, err := json.Marshal(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, p := range b.Practice {
 			if p.Task == "" {
 				t.Errorf("brief %d shows a session of another scenario", i+1)
@@ -217,9 +212,7 @@ func TestBriefTellsOnlyTheClass(t *testing.T) {
 	k := &keeping{answer: func(b propose.Brief) ([]candidates.Candidate, error) {
 		return []candidates.Candidate{{Source: candidates.Proposer, Rationale: "it helps with 0002", Edits: []candidates.Edit{{Path: "hooks/session-start-note.md", Whole: &leak}}}}, nil
 	}}
-	if err := c.Run(t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Proposing: c.Proposing(k.proposer())}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Run(t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Proposing: c.Proposing(k.proposer())}))
 	s := c.Current()
 	if len(k.briefs) != 3 || len(s.Progress) != 3 {
 		t.Fatalf("got %d asks and %d candidates, want 3: each is a leak", len(k.briefs), len(s.Progress))
@@ -256,9 +249,7 @@ func TestProposalsAreAimed(t *testing.T) {
 		}
 		return []candidates.Candidate{{Source: candidates.Proposer, Edits: edits}}, nil
 	}}
-	if err := c.Run(t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Proposing: c.Proposing(k.proposer())}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Run(t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Proposing: c.Proposing(k.proposer())}))
 	s := c.Current()
 	if len(s.Progress) != 1 || len(s.Proposals) != 4 || s.Proposals[1].Refusal != propose.Garbage {
 		t.Fatalf("got %d candidates, asks %+v", len(s.Progress), s.Proposals)

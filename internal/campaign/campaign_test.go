@@ -13,6 +13,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -92,9 +93,7 @@ func TestReplayGivesTheSameState(t *testing.T) {
 func jsonOf(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(data)
 }
 
@@ -108,9 +107,7 @@ func TestBeginRefusesAnotherInstrument(t *testing.T) {
 	o := n.options()
 	o.AgentSHA = "another"
 	other, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	err = other.Begin(t.Context(), settings(), Grid{})
 	if wrong, ok := errors.AsType[*InstrumentError](err); !ok || len(wrong.Differ) != 1 || !strings.HasPrefix(wrong.Differ[0], "agent was ") || wrong.Hint() == "" {
 		t.Errorf("another agent: got %v", err)
@@ -120,9 +117,7 @@ func TestBeginRefusesAnotherInstrument(t *testing.T) {
 	o = n.options()
 	o.Sealed = resealed(t)
 	other, err = Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := other.Begin(t.Context(), settings(), Grid{}); err == nil || !strings.Contains(err.Error(), "it began with the seal "+n.sealed.Frozen.Digest().Short()) {
 		t.Errorf("another seal: got %v", err)
 	}
@@ -140,13 +135,9 @@ func TestBeginRefusesAnotherInstrument(t *testing.T) {
 func resealed(t *testing.T) Sealed {
 	t.Helper()
 	h := Home{Dir: t.TempDir()}
-	if err := WriteBundled(h.Suite()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteBundled(h.Suite()))
 	file := filepath.Join(h.Suite(), "rubric.md")
-	if err := os.WriteFile(file, []byte("Answer NO.\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, []byte("Answer NO.\n"), 0o644))
 	return sealDir(t, h.Suite())
 }
 
@@ -155,9 +146,7 @@ func TestBeginContinuesAPausedCampaign(t *testing.T) {
 	n := newNight(t, "")
 	c := n.open()
 	n.begin(c)
-	if err := c.record(t.Context(), loop.Paused{Reason: "limit"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.record(t.Context(), loop.Paused{Reason: "limit"}))
 	n.close(c)
 	c = n.open()
 	defer c.Close()
@@ -178,18 +167,12 @@ func TestIDsContinueAndLeftoversAreQueuedAgain(t *testing.T) {
 	n.begin(c)
 	for _, text := range []string{"It is quick.", "It is small."} {
 		cand, err := sentence(t, text).Candidate()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		cand.ID = c.nextID(0)
-		if err := c.Queue(t.Context(), cand); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.Queue(t.Context(), cand))
 	}
 	n.close(c)
-	if err := EndUnderWay(t.Context(), n.home, "the suite changed", n.clock.Now, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, EndUnderWay(t.Context(), n.home, "the suite changed", n.clock.Now, nil))
 	c = n.open()
 	defer c.Close()
 	n.begin(c)

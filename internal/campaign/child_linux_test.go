@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -145,9 +146,7 @@ func newRigged(t *testing.T, dir string) *rigged {
 	t.Helper()
 	n := newNight(t, "")
 	plugin := filepath.Join(dir, "adr")
-	if err := os.CopyFS(plugin, os.DirFS(n.root)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.CopyFS(plugin, os.DirFS(n.root)))
 	return &rigged{campaignChild: campaignChild{State: filepath.Join(dir, "state"), Plugin: plugin, Sentences: sentences()}, t: t, acked: make(map[string]bool)}
 }
 
@@ -155,9 +154,7 @@ func newRigged(t *testing.T, dir string) *rigged {
 func (r *rigged) command(ctx context.Context) *exec.Cmd {
 	r.t.Helper()
 	described, err := json.Marshal(r.campaignChild)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	args := append(append([]string{}, r.prefix...), os.Args[0])
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), childVariable+"="+string(described))
@@ -170,12 +167,8 @@ func (r *rigged) command(ctx context.Context) *exec.Cmd {
 func (r *rigged) until(cmd *exec.Cmd, trials int, stop func(*os.Process)) bool {
 	r.t.Helper()
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
+	testenv.Must(r.t, cmd.Start())
 	if trials == 0 {
 		stop(cmd.Process)
 	}
@@ -209,9 +202,7 @@ func (r *rigged) sound(what string) (*loop.State, time.Duration) {
 	ready := time.Since(began)
 	s := c.Current()
 	o := c.Options
-	if err := c.Close(); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, c.Close())
 	have := make(map[string]bool)
 	if s != nil {
 		for _, t := range s.Trials {
@@ -254,9 +245,7 @@ func (r *rigged) wholeFiles(what string) {
 	}
 	for _, pattern := range []string{"repo.git/refs/heads/loopd/*/*", "*.tsv", "reports/*/*"} {
 		files, err := filepath.Glob(filepath.Join(r.State, pattern))
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testenv.Must(r.t, err)
 		if len(files) == 0 && r.ackedSoFar() > 20 {
 			r.t.Errorf("%s: nothing at %s", what, pattern)
 		}

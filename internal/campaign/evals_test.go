@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // Kept reports are numbered in the order they come, the same bytes once; what
@@ -21,9 +22,7 @@ func TestKeepEval(t *testing.T) {
 			_, err := io.WriteString(w, text)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return id
 	}
 	if ids, err := h.KeptEvals(); err != nil || len(ids) != 0 {
@@ -34,22 +33,16 @@ func TestKeepEval(t *testing.T) {
 		t.Errorf("the same again: got %s, want %s", again, first)
 	}
 	for _, name := range []string{"baseline.json", "00003-other-aaaaaaaaaaaa.json", "00003-trace-aaaaaaaaaaaa.txt"} {
-		if err := os.WriteFile(filepath.Join(h.Evals(), name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(h.Evals(), name), nil, 0o600))
 	}
 	err := errors.Join(os.Mkdir(filepath.Join(h.Evals(), "00004-trace-aaaaaaaaaaaa.json"), 0o700),
 		os.Symlink("/etc/passwd", filepath.Join(h.Evals(), "00005-trace-aaaaaaaaaaaa.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if ids, err := h.KeptEvals(); err != nil || !slices.Equal(ids, []string{first, second}) {
 		t.Errorf("got %q, %v; want %s and %s", ids, err, first, second)
 	}
 	f, err := h.OpenEval(second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	if data, err := io.ReadAll(f); err != nil || string(data) != "two" {
 		t.Errorf("got %q, %v", data, err)

@@ -76,9 +76,7 @@ func newDisk(t *testing.T) *disk {
 	if err == nil {
 		err = errors.Join(f.Truncate(64<<20), f.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out, err := exec.Command("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", d.image).CombinedOutput()
 	if err != nil {
 		testenv.Need(t, "loop", fmt.Errorf("mkfs.ext4: %w: %s", err, out))
@@ -130,9 +128,7 @@ const (
 func (d *disk) cut() {
 	d.t.Helper()
 	f, err := os.Open(d.dir)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	defer f.Close()
 	if err := unix.IoctlSetPointerInt(int(f.Fd()), shutdown, withoutLog); err != nil {
 		testenv.Need(d.t, "loop", fmt.Errorf("shut the file system down: %w", err))

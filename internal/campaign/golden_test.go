@@ -28,14 +28,10 @@ func TestGoldenCampaigns(t *testing.T) {
 	}
 	for _, file := range files {
 		h := Home{Dir: filepath.Join(t.TempDir(), "state")}
-		if err := h.Make(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, h.Make())
 		unzip(t, file, filepath.Join(h.Dir, "ledger.db"))
 		l, err := ledger.OpenReadOnly(h.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := l.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -60,18 +56,12 @@ func TestGoldenCampaigns(t *testing.T) {
 func unzip(t *testing.T, from, to string) {
 	t.Helper()
 	f, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	overwrite(t, to, string(data))
 }
 
@@ -81,35 +71,19 @@ func writeGolden(t *testing.T) {
 	n := newNight(t, "")
 	n.close(n.twoWordings())
 	l, err := ledger.OpenReadOnly(n.home.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	states, err := Replay(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, l.Close())
 	name := filepath.Join("testdata", "ledgers", "1")
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	f, err := os.Create(name + ".db.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	z := gzip.NewWriter(f)
 	if _, err := io.WriteString(z, read(t, filepath.Join(n.home.Dir, "ledger.db"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name+".txt", []byte(strings.Join(verdictsWithE(states[0]), "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, z.Close())
+	testenv.Must(t, f.Close())
+	testenv.Must(t, os.WriteFile(name+".txt", []byte(strings.Join(verdictsWithE(states[0]), "\n")+"\n"), 0o644))
 }

@@ -5,18 +5,15 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
 func TestGridOf(t *testing.T) { // req 36, 47, 77
 	dir := t.TempDir() + "/suite"
-	if err := WriteBundled(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteBundled(dir))
 	sealed, err := Home{Dir: t.TempDir()}.OpenBundled(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	without := GridOf(sealed.Suite, nil, nil)
 	if len(without.Objective) != 12 || len(without.NotRun) != 2 {
 		t.Errorf("without a graph: %d objective cells, not run %v; want 12 and R4 with its control", len(without.Objective), without.NotRun)

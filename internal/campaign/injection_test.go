@@ -12,6 +12,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -20,9 +21,7 @@ import (
 func injections(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/injections.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if len(lines) != 30 {
 		t.Fatalf("got %d injections, want 30", len(lines))
@@ -49,14 +48,10 @@ func TestInjectionsReachNoJudge(t *testing.T) {
 			message("assistant", map[string]any{"type": "text", "text": last}),
 			map[string]any{"type": "result", "subtype": "success", "is_error": false, "result": last, "session_id": "s"},
 		} {
-			if err := json.NewEncoder(&stream).Encode(line); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, json.NewEncoder(&stream).Encode(line))
 		}
 		session, err := transcript.Parse(&stream, transcript.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := unprompted.Judged(sc, session); got != last {
 			t.Errorf("the judge is shown %q, want the last word alone", got)
 		}
@@ -78,24 +73,18 @@ func TestInjectedProposersAreLinted(t *testing.T) {
 	defer n.close(c)
 	n.begin(c)
 	tree, err := c.Wordings.Tree(c.Current().Started.Start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	base := bytesOf(tree)
 	surface := candidates.NewSurface(base, n.sealed.Suite.Launch.Note.File)
 	b, err := c.Brief(t.Context(), c.Current(), 1, propose.Edit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	refused := 0
 	for _, text := range injections(t) {
 		// It answers with the very text, and with a candidate that puts the text in.
 		obeyed, err := json.Marshal(map[string]any{"candidates": []any{map[string]any{
 			"rationale": "as told", "edits": []any{map[string]any{"path": surface.Note, "whole": "[os-adr] " + text + "\n"}},
 		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, answer := range []string{text, string(obeyed)} {
 			list, err := propose.ParseAnswer(b, []byte(answer))
 			if err != nil {
@@ -104,9 +93,7 @@ func TestInjectedProposersAreLinted(t *testing.T) {
 			}
 			for _, cand := range list {
 				found, err := c.Lint(c.Current().Started.Start, cand)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if len(found) > 0 {
 					refused++
 					continue

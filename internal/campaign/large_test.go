@@ -13,6 +13,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -50,9 +51,7 @@ func (n *night) season(trials int) (campaigns int) {
 		var queue []candidates.Candidate
 		for i, text := range sentencesOf(campaigns) {
 			cand, err := sentenceOf(text).Candidate()
-			if err != nil {
-				n.t.Fatal(err)
-			}
+			testenv.Must(n.t, err)
 			cand.ID = fmt.Sprintf("c%03d", campaigns*10+i+1)
 			queue = append(queue, cand)
 		}
@@ -61,12 +60,8 @@ func (n *night) season(trials int) (campaigns int) {
 			queue = nil
 			return out, nil
 		}
-		if err := l.Run(n.t.Context()); err != nil {
-			n.t.Fatal(err)
-		}
-		if err := (Journal{Ledger: c.ledger}).Append(n.t.Context(), events...); err != nil {
-			n.t.Fatal(err)
-		}
+		testenv.Must(n.t, l.Run(n.t.Context()))
+		testenv.Must(n.t, (Journal{Ledger: c.ledger}).Append(n.t.Context(), events...))
 		total += c.Current().Sessions()
 	}
 	return campaigns
@@ -93,13 +88,9 @@ func TestReadyAgainWithManyTrials(t *testing.T) {
 		n.close(c)
 	})
 	l, err := ledger.OpenReadOnly(n.home.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	events, _, err := l.Last(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var states []*loop.State
 	replayed := timed(10, func() {
 		if states, err = Replay(t.Context(), l); err != nil {
@@ -122,9 +113,7 @@ func TestReadyAgainWithManyTrials(t *testing.T) {
 			t.Error("the status that was kept is not used")
 		}
 	})
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Close())
 	t.Logf("%d trials, %d events in %d campaigns: ready again in %v; 100,000 such events read, checked and applied in %v; a look takes %v, %v where it was not kept",
 		trials, events, campaigns, ready, replayed, look, round(unkept))
 	if soaking() && look.best > 50*time.Millisecond {
@@ -171,9 +160,7 @@ func TestAGlanceIsOfTheNewestEvent(t *testing.T) {
 	o := n.options()
 	o.Look = func(s *loop.State, _ []*loop.State) any { return map[string]int{"sessions": s.Sessions()} }
 	c, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	n.begin(c)
 	looks := 0
 	look := func() string {
@@ -185,16 +172,12 @@ func TestAGlanceIsOfTheNewestEvent(t *testing.T) {
 			t.Error("what was kept before an event is used after it")
 		}
 	}
-	if err := c.Run(t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Observe: observe}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Run(t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Observe: observe}))
 	if want := fmt.Sprintf(`{"sessions":%d}`, c.Current().Sessions()); look() != want || looks < 10 {
 		t.Errorf("after %d events: got %s, want %s", looks, look(), want)
 	}
 	kept, err := os.ReadFile(n.home.Glance())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	overwrite(t, n.home.Glance(), strings.Replace(string(kept), GlanceSchema, "loopd:glance/0", 1))
 	if look() != "" {
 		t.Error("what says that it has another shape is used")

@@ -11,6 +11,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/plugins"
 	"loopd/rehearsals"
 )
@@ -19,17 +20,11 @@ import (
 func bundledLeaks(t testing.TB, name string) (*leaks, harness.Suite, harness.Tree) {
 	t.Helper()
 	suite, err := ReadBundled(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sub, err := fs.Sub(plugins.FS(), suite.Checker.Plugin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tree, err := harness.ReadTree(sub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return newLeaks(suite, tree), suite, tree
 }
 
@@ -61,13 +56,9 @@ type phrased struct {
 func proposals(t *testing.T, plugin string) (leaking, clean []phrased) {
 	t.Helper()
 	data, err := fs.ReadFile(rehearsals.FS(), plugin+".proposals.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var doc struct{ Leaks, Clean []phrased }
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, yaml.Unmarshal(data, &doc))
 	return doc.Leaks, doc.Clean
 }
 
@@ -98,13 +89,9 @@ func linted(t *testing.T, suite harness.Suite, tree harness.Tree, l *leaks, p ph
 		c.Edits = []candidates.Edit{{Path: suite.Launch.Note.File, Whole: &text}}
 	case "description":
 		was, err := candidates.Description(tree[skill].Data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		next, err := candidates.SetDescription(tree[skill].Data, was+" "+p.Phrase)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		text := string(next)
 		c.Edits = []candidates.Edit{{Path: skill, Whole: &text}}
 	case "head":

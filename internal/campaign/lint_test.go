@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"loopd/candidates"
+	"loopd/internal/testenv"
 )
 
 // A candidate is linted on the champion of the campaign under way, and on HEAD
@@ -17,9 +18,7 @@ func TestForelint(t *testing.T) {
 	const note = "hooks/session-start-note.md"
 	whole := func(commit string) candidates.Candidate {
 		tree, err := c.Wordings.Tree(commit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		cand := candidates.Candidate{Source: candidates.Person}
 		for _, path := range candidates.NewSurface(bytesOf(tree), note).Paths {
 			text := string(tree[path].Data)

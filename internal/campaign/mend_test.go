@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/candidates"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -21,17 +22,13 @@ func (n *night) twoWordings() *Campaign {
 	c := n.open()
 	n.begin(c)
 	first, err := sentence(n.t, better).Candidate()
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	second := candidates.Candidate{ID: "c002", Source: candidates.Person, Rationale: "Zwölf\nwords", Edits: []candidates.Edit{
 		{Path: "hooks/session-start-note.md", Old: "choice comes up.", New: "choice comes up. They are <short> & plain."},
 	}}
 	first.ID = "c001"
 	for _, cand := range []candidates.Candidate{first, second} {
-		if err := c.Queue(n.t.Context(), cand); err != nil {
-			n.t.Fatal(err)
-		}
+		testenv.Must(n.t, c.Queue(n.t.Context(), cand))
 	}
 	n.run(c)
 	s := c.Current()
@@ -55,9 +52,7 @@ func (n *night) following(s *loop.State) map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	out["user"] = n.git("for-each-ref", "refs/heads/loopd")
 	out["private"] = n.gitIn(n.home.Repo(), "for-each-ref", "refs/heads/loopd")
 	for _, p := range s.Progress {
@@ -69,9 +64,7 @@ func (n *night) following(s *loop.State) map[string]string {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(data)
 }
 
@@ -89,9 +82,7 @@ func TestEverythingBesideTheLedgerIsMended(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			d.do(t)
 			c, err := Open(t.Context(), n.options())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			n.close(c)
 			if diff := cmp.Diff(want, n.following(s)); diff != "" {
 				t.Error(diff)
@@ -145,9 +136,7 @@ func (n *night) damages(s *loop.State) []damage {
 			overwrite(t, lock, "")
 			removeAll(t, inUser(second.Ref))
 			old := time.Now().Add(-2 * staleLock)
-			if err := os.Chtimes(lock, old, old); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Chtimes(lock, old, old))
 		}, after: gone(lock)},
 		{name: "fresh lock at the user's", do: write(lock, ""), after: remove(lock)},
 		{name: "tables deleted", do: remove(n.home.Results(), n.home.LoopResults())},
@@ -165,9 +154,7 @@ func (n *night) damages(s *loop.State) []damage {
 
 func overwrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func removeAll(t *testing.T, paths ...string) {
@@ -176,9 +163,7 @@ func removeAll(t *testing.T, paths ...string) {
 		if _, err := os.Lstat(path); err != nil {
 			t.Fatalf("nothing to damage: %v", err)
 		}
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(path))
 	}
 }
 
@@ -207,9 +192,7 @@ func TestABranchSomeoneHoldsIsMadeNextTime(t *testing.T) {
 	n.close(c)
 	n.git("update-ref", "-d", p.Ref)
 	lock := filepath.Join(n.root, ".git", filepath.FromSlash(p.Ref)) + ".lock"
-	if err := os.MkdirAll(filepath.Dir(lock), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(lock), 0o755))
 	overwrite(t, lock, "")
 	n.close(n.open())
 	if !strings.Contains(n.log.String(), "branch is locked") || n.git("for-each-ref", "refs/heads/loopd") != "" {
@@ -231,9 +214,7 @@ func TestCheckSaysWhatItMended(t *testing.T) {
 	lost := filepath.Join(n.home.Report(s.Started.Campaign), "campaign.md")
 	removeAll(t, lost, n.home.Repo())
 	found, err := Check(t.Context(), n.options(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := Found{
 		Events: found.Events, Campaigns: 1, Trials: s.Sessions(), Seal: n.sealed.Frozen.Digest().Short(), Mended: []string{lost},
 	}
@@ -286,18 +267,12 @@ func TestPrepareAgainAfterACrashGivesTheSame(t *testing.T) {
 	c := n.open()
 	n.begin(c)
 	cand, err := sentence(t, better).Candidate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cand.ID = "c001"
-	if err := c.Queue(t.Context(), cand); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Queue(t.Context(), cand))
 	s := c.Current()
 	one, err := c.preparer(s).Prepare(t.Context(), s.Champion, cand)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	n.close(c) // published, and not recorded
 
 	c = n.open()
@@ -305,9 +280,7 @@ func TestPrepareAgainAfterACrashGivesTheSame(t *testing.T) {
 	n.begin(c)
 	s = c.Current()
 	two, err := c.preparer(s).Prepare(t.Context(), s.Champion, s.Progress[0].Candidate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(one, two); diff != "" {
 		t.Error(diff)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -271,9 +272,7 @@ func TestATouchIsNoDrift(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := c.Run(t.Context(), loop.Loop{Executor: w, Parallel: 2}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.Run(t.Context(), loop.Loop{Executor: w, Parallel: 2}))
 		if s := c.Current(); s.Halted != nil || s.Ended == nil || len(w.fooled) > 0 {
 			t.Fatalf("halted %v, ended %v, %d sessions that saw other bytes", s.Halted, s.Ended, len(w.fooled))
 		}
@@ -296,9 +295,7 @@ func TestTheAlarmCancelsWhatRuns(t *testing.T) {
 		<-ctx.Done()
 		return harness.Trial{ID: spec.TrialID(), Spec: spec, Class: harness.Cancelled}, nil
 	})
-	if err := c.Run(t.Context(), loop.Loop{Executor: endless, Parallel: 2}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Run(t.Context(), loop.Loop{Executor: endless, Parallel: 2}))
 	s := c.Current()
 	if s.Halted == nil || len(s.Halted.Deltas) != 1 || s.Halted.Deltas[0].Path != "rubric.md" || s.Sessions() != 0 {
 		t.Errorf("got halt %+v and %d sessions, want a halt for rubric.md and none", s.Halted, s.Sessions())

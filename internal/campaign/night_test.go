@@ -18,6 +18,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/plugins"
 )
@@ -54,20 +55,12 @@ func newNight(t *testing.T, subdir string) *night {
 	t.Helper()
 	n := &night{t: t, root: filepath.Join(t.TempDir(), "user"), clock: &clock{now: time.Now().Truncate(time.Second)}}
 	n.plugin = filepath.Join(n.root, subdir)
-	if err := os.MkdirAll(filepath.Dir(n.plugin), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(n.plugin), 0o755))
 	bundled, err := fs.Sub(plugins.FS(), "os-adr")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := frozen.Materialise(bundled, func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }, n.plugin); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, frozen.Materialise(bundled, func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }, n.plugin))
 	n.home = Home{Dir: filepath.Join(t.TempDir(), "state")}
-	if err := n.home.Make(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.home.Make())
 	if n.sealed, err = n.home.OpenBundled(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -92,12 +85,8 @@ func (n *night) commit() {
 func (n *night) put(name, text string) {
 	n.t.Helper()
 	file := filepath.Join(n.root, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	testenv.Must(n.t, os.WriteFile(file, []byte(text), 0o644))
 }
 
 // git runs git in the user's repository.
@@ -152,9 +141,7 @@ func (n *night) user() map[string]string {
 		out[rel] = text
 		return nil
 	})
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	return out
 }
 
@@ -168,17 +155,13 @@ func (n *night) options() Options {
 func (n *night) open() *Campaign {
 	n.t.Helper()
 	c, err := Open(n.t.Context(), n.options())
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	return c
 }
 
 func (n *night) close(c *Campaign) {
 	n.t.Helper()
-	if err := c.Close(); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, c.Close())
 }
 
 // settings are a small campaign: two cells, a guard, room for a few candidates.
@@ -192,17 +175,13 @@ func (n *night) begin(c *Campaign) {
 	n.t.Helper()
 	cells := []harness.Cell{{Scenario: "R1", Tier: "sonnet"}, {Scenario: "W1", Tier: "haiku"}}
 	guards := []harness.Cell{{Scenario: "N1", Tier: "haiku"}}
-	if err := c.Begin(n.t.Context(), settings(), Grid{Objective: cells, Guards: guards}); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, c.Begin(n.t.Context(), settings(), Grid{Objective: cells, Guards: guards}))
 }
 
 // run drives the campaign as far as it goes.
 func (n *night) run(c *Campaign) {
 	n.t.Helper()
-	if err := c.Run(n.t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1}); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, c.Run(n.t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1}))
 }
 
 // better is the sentence that makes the drawn sessions pass.
@@ -266,8 +245,6 @@ func sentenceOf(text string) Dropped {
 func (n *night) drop(d Dropped) string {
 	n.t.Helper()
 	name, err := n.home.Drop(d)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	return name
 }

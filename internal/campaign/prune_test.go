@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -20,9 +21,7 @@ import (
 func (n *night) keepFiles(id string) {
 	n.t.Helper()
 	dir := filepath.Join(n.home.Trials(), id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, os.MkdirAll(dir, 0o700))
 	overwrite(n.t, filepath.Join(dir, trial.TranscriptFile), "0123456789")
 	overwrite(n.t, filepath.Join(dir, trial.LaunchFile), "{}")
 }
@@ -56,17 +55,13 @@ func TestPrune(t *testing.T) {
 	n.keepFiles(last.ID)
 	n.keepFiles("stray")
 	now := n.clock.Now().Add(time.Hour)
-	if err := os.Chtimes(filepath.Join(n.home.Trials(), "stray"), now, now); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chtimes(filepath.Join(n.home.Trials(), "stray"), now, now))
 	const whole, dropped = "launch.json transcript.jsonl", "pruned"
 
 	prune := func(states []*loop.State, before time.Time, dry bool) Pruned {
 		t.Helper()
 		p, err := n.home.Prune(states, before, now, dry)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		p.Before = time.Time{}
 		return p
 	}
@@ -151,9 +146,7 @@ func TestTheStateIsKeptFromOthers(t *testing.T) {
 		} else {
 			defer os.Chmod(path, info.Mode())
 		}
-		if err := os.Chmod(path, c.mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chmod(path, c.mode))
 		open, err := n.home.Open(true)
 		switch {
 		case err != nil:
@@ -168,9 +161,7 @@ func TestTheStateIsKeptFromOthers(t *testing.T) {
 			t.Errorf("%s: a start: got %v, want a refusal %v", path, startErr, c.start)
 		}
 		if info != nil {
-			if err := os.Chmod(path, info.Mode()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Chmod(path, info.Mode()))
 		}
 	}
 }

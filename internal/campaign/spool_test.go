@@ -14,15 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/candidates"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
 // spool writes a file into the spool as a person's editor would.
 func (n *night) spool(name, text string) {
 	n.t.Helper()
-	if err := os.MkdirAll(n.home.Spool(), 0o700); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, os.MkdirAll(n.home.Spool(), 0o700))
 	overwrite(n.t, filepath.Join(n.home.Spool(), name), text)
 }
 
@@ -30,9 +29,7 @@ func (n *night) spool(name, text string) {
 func (n *night) spooled() []string {
 	n.t.Helper()
 	entries, err := os.ReadDir(n.home.Spool())
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	var out []string
 	for _, e := range entries {
 		out = append(out, e.Name())
@@ -44,13 +41,9 @@ func (n *night) spooled() []string {
 func (n *night) takeIn(c *Campaign) []candidates.Candidate {
 	n.t.Helper()
 	got, err := c.intake(n.t.Context(), c.Current())
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	for _, cand := range got {
-		if err := c.Queue(n.t.Context(), cand); err != nil {
-			n.t.Fatal(err)
-		}
+		testenv.Must(n.t, c.Queue(n.t.Context(), cand))
 	}
 	return got
 }
@@ -67,9 +60,7 @@ func TestSpoolTakesFilesAndPatches(t *testing.T) {
 	n.spool("a-patch.yaml", "patch: |\n  "+strings.ReplaceAll(strings.TrimSpace(patch.Patch), "\n", "\n  ")+"\n")
 	got := n.takeIn(c)
 	edits, err := candidates.ParsePatch(patch.Patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := []candidates.Candidate{
 		{ // weighed on the cells of the one skill it edits
 			ID: "c001", Source: candidates.Person, Targets: []string{"R1/sonnet"}, TargetsFrom: "the skill find-decision", Edits: edits,
@@ -143,15 +134,9 @@ func TestSpoolSetsAsideWhatItCannotRead(t *testing.T) {
 	} {
 		n.spool(name, text)
 	}
-	if err := os.Symlink(secret, filepath.Join(n.home.Spool(), "link.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(n.home.Spool(), "dir.yaml", "more"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(n.home.Spool(), "pipe.yaml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(secret, filepath.Join(n.home.Spool(), "link.yaml")))
+	testenv.Must(t, os.MkdirAll(filepath.Join(n.home.Spool(), "dir.yaml", "more"), 0o700))
+	testenv.Must(t, syscall.Mkfifo(filepath.Join(n.home.Spool(), "pipe.yaml"), 0o600))
 	if got := n.takeIn(c); len(got) != 1 || !strings.HasSuffix(*got[0].Edits[0].Whole, "good") {
 		t.Errorf("taken in: got %+v, want the good one", got)
 	}
@@ -197,9 +182,7 @@ func TestSpoolOfThousands(t *testing.T) {
 	}
 	began := time.Now()
 	got, err := c.intake(t.Context(), c.Current())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Logf("%d files in %v", files, time.Since(began).Round(time.Millisecond))
 	left := n.spooled()
 	refused := slices.DeleteFunc(slices.Clone(left), func(name string) bool { return !strings.HasSuffix(name, ".refused") })
@@ -235,9 +218,7 @@ func TestSettingAsideNeverOverwrites(t *testing.T) {
 	c := n.open()
 	defer c.Close()
 	n.begin(c)
-	if err := os.MkdirAll(filepath.Join(n.home.Spool(), "x.yaml.refused", "full"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Join(n.home.Spool(), "x.yaml.refused", "full"), 0o700))
 	n.spool("x.yaml", "one")
 	n.takeIn(c)
 	n.spool("x.yaml", "two")
@@ -279,13 +260,9 @@ func TestIDsGoOnAfterTheHighest(t *testing.T) {
 	defer c.Close()
 	n.begin(c)
 	cand, err := sentence(t, "It is quick.").Candidate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cand.ID = "c041"
-	if err := c.Queue(t.Context(), cand); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Queue(t.Context(), cand))
 	n.drop(sentence(t, "It is small."))
 	n.drop(sentence(t, "It is plain."))
 	got := n.takeIn(c)
@@ -314,9 +291,7 @@ func TestDropRefuses(t *testing.T) {
 		t.Error("a name outside the spool was taken")
 	}
 	name, err := h.Drop(sentence(t, "It is quick."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, err := h.Spooled(); err != nil || len(got) != 1 || got[0].Name != name || got[0].Err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -385,9 +360,7 @@ func (n *night) wantNowhere(c *Campaign, stretch string) {
 	n.t.Helper()
 	queued := 0
 	for e, err := range c.ledger.Entries(n.t.Context(), 1) {
-		if err != nil {
-			n.t.Fatal(err)
-		}
+		testenv.Must(n.t, err)
 		if !holds(string(e.Payload), stretch) {
 			continue
 		}
@@ -424,9 +397,7 @@ func TestNoTaskIsWrittenDown(t *testing.T) {
 	texts := n.following(s)
 	var payloads bytes.Buffer
 	for e, err := range c.ledger.Entries(t.Context(), 1) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		payloads.Write(e.Payload)
 	}
 	texts["ledger"], texts["log"] = payloads.String(), n.log.String()

@@ -11,6 +11,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 func sealDir(t *testing.T, dir string) Sealed {
@@ -19,9 +20,7 @@ func sealDir(t *testing.T, dir string) Sealed {
 		t.Fatal(err)
 	}
 	s, err := OpenSuite(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s
 }
 
@@ -31,9 +30,7 @@ func TestOpenSuiteRefuses(t *testing.T) {
 	if _, err := OpenSuite(h.Suite()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: got %v", err)
 	}
-	if err := WriteBundled(h.Suite()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteBundled(h.Suite()))
 	_, err := OpenSuite(h.Suite())
 	if e, ok := errors.AsType[*NotSealedError](err); !ok || e.Drift != nil || e.Hint() != "loopd freeze" || !strings.Contains(e.Error(), "not sealed") {
 		t.Errorf("never sealed: got %v", err)
@@ -56,9 +53,7 @@ func TestOpenBundledKeepsASeal(t *testing.T) {
 	t.Parallel()
 	h := Home{Dir: t.TempDir()}
 	one, err := h.OpenBundled(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	two, err := h.OpenBundled(t.Context())
 	if err != nil || one.Frozen.Digest() != two.Frozen.Digest() {
 		t.Errorf("opened twice: %v", err)
@@ -73,12 +68,8 @@ func TestOpenBundledKeepsASeal(t *testing.T) {
 func (n *night) inside(rel string) {
 	n.t.Helper()
 	dir := filepath.Join(n.plugin, rel)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := WriteBundled(dir); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	testenv.Must(n.t, WriteBundled(dir))
 	n.sealed = sealDir(n.t, dir)
 	overwrite(n.t, filepath.Join(n.plugin, "loopd.yaml"), "plugin: .\n")
 	n.git("add", "--all")
@@ -106,9 +97,7 @@ func TestAPluginInASubdirectoryWithItsSuite(t *testing.T) {
 func (n *night) wantSessionFiles(c *Campaign, commit string) {
 	n.t.Helper()
 	w, err := c.Wordings.Trial(commit)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	for _, name := range []string{findSkill, "bin/adr-find", ".claude-plugin/plugin.json"} {
 		if _, ok := w.Plugin[name]; !ok {
 			n.t.Errorf("%s is missing", name)
@@ -132,23 +121,15 @@ func TestTheSuiteIsLeftOutUnderAnyName(t *testing.T) {
 	n := newNight(t, "os-adr")
 	n.inside("suites/[a]")
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(n.root, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(n.root, link))
 	for _, plugin := range []string{n.plugin + "/", filepath.Join(link, "os-adr"), filepath.Join(n.root, "os-adr", "..", "os-adr")} {
 		o := n.options()
 		o.Plugin = plugin
 		c, err := Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		head, err := c.user.Head()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := importStart(t.Context(), c.repo, c.user, head.Commit); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, importStart(t.Context(), c.repo, c.user, head.Commit))
 		n.wantSessionFiles(c, head.Commit)
 		n.close(c)
 	}
@@ -161,9 +142,7 @@ func TestAPluginThatCannotBeCopiedIsRefused(t *testing.T) {
 		says  string
 	}{
 		"link": {func(n *night) {
-			if err := os.Symlink("adr-find", filepath.Join(n.plugin, "bin", "adr-search")); err != nil {
-				n.t.Fatal(err)
-			}
+			testenv.Must(n.t, os.Symlink("adr-find", filepath.Join(n.plugin, "bin", "adr-search")))
 		}, "bin/adr-search: a plugin with links"},
 		"scenario": {func(n *night) {
 			data := read(n.t, filepath.Join(n.sealed.Dir, "scenarios", "R1.md"))
@@ -232,9 +211,7 @@ func TestReadBundled(t *testing.T) {
 	measured := make(map[string]string)
 	for _, name := range names {
 		suite, err := ReadBundled(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		plugin := suite.Checker.Plugin
 		if other := measured[plugin]; other != "" {
 			t.Errorf("%s and %s both measure %s: which one is meant?", other, name, plugin)

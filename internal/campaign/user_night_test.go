@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -26,9 +27,7 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	want := times(6, 50)
 	set := loop.DefaultSettings(max(200, 40*want)).Under(loop.Scout) // a few sessions a candidate
 	set.MaxCandidates = want
-	if err := c.Begin(t.Context(), set, drawnGrid()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Begin(t.Context(), set, drawnGrid()))
 	for i := range want {
 		n.drop(sentence(t, fmt.Sprintf("It is quick, they say %d times.", i)))
 	}
@@ -193,9 +192,7 @@ func (n *night) damagedAt(when func(*loop.State, loop.Event) bool, d branchDamag
 		done = true
 		d.do(n, s.Progress[0].Ref)
 	}
-	if err := c.Run(n.t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Observe: observe}); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, c.Run(n.t.Context(), loop.Loop{Executor: drawn{c}, Parallel: 1, Observe: observe}))
 	n.close(c)
 	n.close(n.open()) // the next start mends
 	return verdictsWithE(c.Current()), done

@@ -10,23 +10,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 func write(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600))
 	return dir
 }
 
 func TestLoad(t *testing.T) {
 	dir := write(t, "plugin: sub\nparallel: 3\nscenarios: [W1, R2]\nagent: ./tools/agent\nsuite: loopd-suite\nquota: {leave_5h: 25%}\npower: {on_battery: run}\nisolation: {rung: landlock, read: [/opt/ruby/, tools], memory: 1.5GiB, disk: 0}\nserve: {start: 30 22 * * 1-5; 0 14 * * 6, zone: Europe/Berlin, port: 7117}\nspend:\n  campaign_usd: 80\nproposer: {model: command, command: [tools/propose, --once], timeout: 90s, delete_share: 50%}\n")
 	got, err := Load(dir, "", []string{"LOOPD_SESSIONS=120", "LOOPD_TIERS=haiku,sonnet", "LOOPD_JUDGE=", "LOOPD_QUOTA_LEAVE_7D=10%", "LOOPD_SPEND_CANDIDATE_USD=12.5", "LOOPD_ISOLATION_PROCESSES=300", "LOOPD_POWER_KEEP_AWAKE=false", "LOOPD_PROPOSER_PER_NIGHT=7"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := Config{
 		Plugin: filepath.Join(dir, "sub"), Suite: filepath.Join(dir, "loopd-suite"), Agent: filepath.Join(dir, "tools/agent"),
 		Parallel: 3, Sessions: 120, MaxCandidates: 60, Profile: "fast", Scenarios: []string{"W1", "R2"}, Tiers: []string{"haiku", "sonnet"},
@@ -119,9 +117,7 @@ func TestNoFile(t *testing.T) {
 func TestTemplateLoads(t *testing.T) {
 	dir := write(t, fmt.Sprintf(Template, ".", Bundled))
 	got, err := Load(dir, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got.Config.Plugin != dir || got.Config.Suite != Bundled || got.Config.Parallel != 2 {
 		t.Errorf("got %+v", got.Config)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 func environment(kv map[string]string) func(string) string {
@@ -20,16 +22,10 @@ func TestCredentialIsFoundInOrder(t *testing.T) {
 		t.Fatalf("got %v, want ErrNoCredential", err)
 	}
 	path, err := CredentialFile(environment(env))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stored, err := NewCredential("sk-ant-oat01-abcdef\n", "stdin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := SaveCredential(path, stored); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, SaveCredential(path, stored))
 	got, err := FindCredential(environment(env))
 	if err != nil || got.Kind != OAuthToken || got.Value() != "sk-ant-oat01-abcdef" || got.Where != path {
 		t.Errorf("got %v, %v", got, err)
@@ -47,19 +43,13 @@ func TestCredentialIsFoundInOrder(t *testing.T) {
 func TestCredentialFileIsPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "loopd", "credential")
 	c, err := NewCredential("sk-ant-api03-x", "stdin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := SaveCredential(path, c); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, SaveCredential(path, c))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v; want 0600", info.Mode(), err)
 	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(path, 0o644))
 	env := environment(map[string]string{"XDG_CONFIG_HOME": filepath.Dir(filepath.Dir(path))})
 	if _, err := FindCredential(env); err == nil || !strings.Contains(err.Error(), "0644") {
 		t.Errorf("a file open to others was read: %v", err)
@@ -68,9 +58,7 @@ func TestCredentialFileIsPrivate(t *testing.T) {
 
 func TestCredentialIsNotPrinted(t *testing.T) {
 	c, err := NewCredential("sk-ant-api03-secret", "stdin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if text := fmt.Sprintf(verb, c); strings.Contains(text, "secret") {
 			t.Errorf("%s prints %q", verb, text)

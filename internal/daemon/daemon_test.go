@@ -14,6 +14,7 @@ import (
 	"loopd/internal/admission"
 	"loopd/internal/daemon"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -59,9 +60,7 @@ func (h *house) open(t *testing.T) {
 		Apply:  func(_ context.Context, p loop.Payload) (bool, error) { return h.hand(p) },
 		Notify: func(kind, _ string) { h.told = append(h.told, kind) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }
 
 // starts are when windows begin.
@@ -80,9 +79,7 @@ func (h *house) run(t *testing.T, long time.Duration, meanwhile ...func()) {
 		go f()
 	}
 	go func() { <-time.After(long); close(h.drain) }()
-	if err := h.daemon.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, h.daemon.Run(t.Context()))
 }
 
 // nights counts the windows by their day.
@@ -279,9 +276,7 @@ func TestALoopThatHangs(t *testing.T) {
 func TestNew_DamagedState(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "serve.json"), []byte("{half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "serve.json"), []byte("{half"), 0o600))
 	if _, err := daemon.New(daemon.Options{Dir: dir, Status: daemon.NewStatus("serve", admission.Wall{}, nil)}); err == nil {
 		t.Error("half a file was read")
 	}

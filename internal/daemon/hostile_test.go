@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"loopd/internal/daemon"
+	"loopd/internal/testenv"
 )
 
 // heard keeps the words it was told. One that takes long is done when it is.
@@ -56,9 +57,7 @@ func TestEveryWordArrives(t *testing.T) {
 func serve(t *testing.T, dir string, s daemon.Service) *daemon.Server {
 	t.Helper()
 	server, err := daemon.Serve(dir, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			t.Error(err)
@@ -76,9 +75,7 @@ func TestHostileClients(t *testing.T) {
 	serve(t, dir, &heard{stub: stub{daemon.Live{PID: 4711}}, slow: 6 * time.Second})
 	dial := func(say string) net.Conn {
 		c, err := net.Dial("unix", filepath.Join(dir, "control.sock"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { c.Close() })
 		_, _ = io.WriteString(c, say) // it may be shut out before the end
 		return c
@@ -96,9 +93,7 @@ func TestHostileClients(t *testing.T) {
 		t.Errorf("a word that takes 6 s: %q, %v", done, err)
 	}
 	for i, c := range shut {
-		if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("connection %d is open after %s", i, "20 s")
 		}
@@ -110,9 +105,7 @@ func TestASilentLoopd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := net.Listen("unix", filepath.Join(dir, "control.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -131,9 +124,7 @@ func TestAWordThatWasGivenUp(t *testing.T) {
 	dir, h := t.TempDir(), &heard{}
 	serve(t, dir, h)
 	c, err := net.Dial("unix", filepath.Join(dir, "control.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	body := fmt.Sprintf(`{"until":%q}`, time.Now().Add(-time.Minute).Format(time.RFC3339))
 	fmt.Fprintf(c, "POST /do/halt HTTP/1.1\r\nHost: loopd\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
@@ -147,9 +138,7 @@ func TestAWordThatWasGivenUp(t *testing.T) {
 func TestNoPlaceForASocket(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "control.sock", "full"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Join(dir, "control.sock", "full"), 0o700))
 	for _, dir := range []string{dir, filepath.Join(dir, "nowhere"), filepath.Join(dir, strings.Repeat("nowhere/", 20))} {
 		if _, err := daemon.Serve(dir, stub{}); err == nil || !strings.HasPrefix(err.Error(), "open control socket: ") {
 			t.Errorf("%s: got %v", dir, err)
@@ -166,9 +155,7 @@ func TestTheDirectoryOfShortPaths(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	must(os.MkdirAll(dir, 0o700))
 	server, err := daemon.Serve(dir, stub{})

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/internal/daemon"
+	"loopd/internal/testenv"
 )
 
 // stub is a loopd that pauses and does nothing else.
@@ -36,9 +37,7 @@ func TestWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), below)
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.MkdirAll(dir, 0o700))
 			client := daemon.Dial(dir)
 			gone := func() {
 				t.Helper()
@@ -49,9 +48,7 @@ func TestWords(t *testing.T) {
 			gone()
 			want := daemon.Live{PID: 4711, Verb: "serve", Phase: daemon.Idle, Until: time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC)}
 			server, err := daemon.Serve(dir, stub{want})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got, err := client.Live(t.Context()); err != nil || !cmp.Equal(got, want) {
 				t.Errorf("got %+v, %v; want %+v", got, err, want)
 			}
@@ -84,18 +81,14 @@ func TestSocketOfAKilledLoopd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "control.sock")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	if _, err := daemon.Dial(dir).Live(t.Context()); !as[*daemon.NotRunningError](err) {
 		t.Errorf("got %v", err)
 	}
 	server, err := daemon.Serve(dir, stub{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer server.Close()
 	info, err := os.Stat(filepath.Join(dir, "control.sock"))
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -108,9 +101,7 @@ func TestTooMuch(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	server, err := daemon.Serve(dir, stub{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer server.Close()
 	if _, err := daemon.Dial(dir).Do(t.Context(), daemon.Pause, strings.Repeat("x", 1<<20)); err == nil {
 		t.Error("a reason of a megabyte was taken")

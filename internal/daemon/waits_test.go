@@ -17,6 +17,7 @@ import (
 	"loopd/internal/admission"
 	"loopd/internal/campaign"
 	"loopd/internal/daemon"
+	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/plugins"
 )
@@ -47,31 +48,23 @@ func shift(t *testing.T, hold *loop.Paused) (*daemon.Worker, *admission.Moved) {
 	user, home := filepath.Join(t.TempDir(), "user"), campaign.Home{Dir: filepath.Join(t.TempDir(), "state")}
 	bundled, err := fs.Sub(plugins.FS(), "os-adr")
 	err = errors.Join(err, frozen.Materialise(bundled, func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }, user), home.Make())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"-c", "user.name=u", "-c", "user.email=u@example.com", "commit", "--quiet", "--message", "wording"}} {
 		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", user}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
 	}
 	sealed, err := home.OpenBundled(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	now := admission.NewMoved(time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC), nil)
 	c, err := campaign.Open(t.Context(), campaign.Options{
 		Home: home, Plugin: user, Sealed: sealed, AgentName: "agent 1", AgentSHA: "sha", Credential: "simulated", Now: now.Now, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	set := loop.DefaultSettings(40).Under(loop.Scout)
 	set.MaxCandidates = 1
-	if err := c.Begin(t.Context(), set, campaign.Grid{Objective: []harness.Cell{{Scenario: "R1", Tier: "sonnet"}}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Begin(t.Context(), set, campaign.Grid{Objective: []harness.Cell{{Scenario: "R1", Tier: "sonnet"}}}))
 	return &daemon.Worker{
 		Campaign: c, Governor: admission.New(admission.Options{Parallel: 1}), Clock: now, Status: daemon.NewStatus("serve", now, nil),
 		Loop: loop.Loop{Executor: &held{clock: now, hold: hold}, Parallel: 1},
@@ -129,9 +122,7 @@ func TestWhatIsWaitedOut(t *testing.T) {
 				}
 				said = append(said, text)
 			}
-			if err := s.Run(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Run(t.Context(), nil))
 			got, took := daemon.Stopped(s.Campaign.Current()), now.Now().Sub(begin)
 			if got != c.want || took < c.took || took > c.took+10*time.Minute || !slices.Equal(asked, c.asked) || !slices.Equal(said, c.say) {
 				t.Errorf("%s after %v, waited for %v, said %q; want %s after %v, %v, %q", got, took, asked, said, c.want, c.took, c.asked, c.say)
@@ -189,9 +180,7 @@ func TestWordsWhileWaiting(t *testing.T) {
 				<-stop
 				return false
 			}
-			if err := s.Run(t.Context(), drain); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Run(t.Context(), drain))
 			if got := daemon.Stopped(s.Campaign.Current()); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -215,9 +204,7 @@ func TestAShiftThatIsStopped(t *testing.T) {
 	if err := s.Run(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended while it waits: %v", err)
 	}
-	if err := s.Campaign.Grant(t.Context(), loop.Halted{Reason: "by hand", ByHand: true}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Campaign.Grant(t.Context(), loop.Halted{Reason: "by hand", ByHand: true}))
 	if err := s.Run(t.Context(), nil); err != nil || daemon.Stopped(s.Campaign.Current()) != "halted: by hand" {
 		t.Errorf("halted: %v, %s", err, daemon.Stopped(s.Campaign.Current()))
 	}
@@ -244,9 +231,7 @@ func TestABoardShowsSessions(t *testing.T) {
 		}
 		look()
 		for _, text := range []string{"", "{}\n"} {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(lines), 0o700), os.WriteFile(lines, []byte(text), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(lines), 0o700), os.WriteFile(lines, []byte(text), 0o600)))
 			look()
 		}
 	})).Run(t.Context(), spec)

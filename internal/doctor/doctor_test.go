@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // Every defect gives its row, bad or odd, with a command; without it the row is
@@ -14,9 +16,7 @@ import (
 func TestEachDefectHasItsFix(t *testing.T) {
 	dir := t.TempDir()
 	managed := filepath.Join(dir, "managed-settings.json")
-	if err := os.WriteFile(managed, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(managed, nil, 0o600))
 	boom := errors.New("user namespaces are refused")
 	for name, tc := range map[string]struct {
 		good, bad Check

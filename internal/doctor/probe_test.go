@@ -42,25 +42,17 @@ func TestMain(m *testing.M) {
 func bundledProbe(t *testing.T) ProbeOptions {
 	t.Helper()
 	suite, err := campaign.ReadBundled(campaign.BundledSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sub, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tree, err := harness.ReadTree(sub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, f := range tree {
 		f.Mode = plugins.Mode(campaign.BundledSuite + "/" + name)
 		tree[name] = f
 	}
 	wording, err := campaign.WordingOf(tree, suite.Launch.Note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return ProbeOptions{
 		Suite: suite, Wording: wording, Agent: agent.Binary{Path: isolate.SelfAgent, Version: standin.CLIVersion},
 		Secrets: []string{"sk-ant-api03-the-users-own-key"},
@@ -93,9 +85,7 @@ func probed(t *testing.T, o ProbeOptions) map[string]Row {
 	t.Helper()
 	before := os.Environ()
 	rows, err := Probe(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	slices.Sort(before)
 	after := os.Environ()
 	if slices.Sort(after); !slices.Equal(before, after) {
@@ -186,9 +176,7 @@ func without(args ...string) string {
 // Each defect is seen, and only where it is.
 func TestProbeSeesEachDefect(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, tc := range map[string]struct {
 		provoke func(*ProbeOptions)
 		bad     []string

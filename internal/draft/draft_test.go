@@ -14,6 +14,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/rehearsal"
+	"loopd/internal/testenv"
 )
 
 // secret is the task of the scenario that is broken below: no finding may hold
@@ -45,9 +46,7 @@ nop:
 func subject(t *testing.T, file string) Subject {
 	t.Helper()
 	sc, err := harness.ParseScenario("scenarios/S1.md", []byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text := func(s string) harness.File { return harness.File{Mode: 0o644, Data: []byte(s)} }
 	return Subject{
 		Suite: harness.Suite{
@@ -245,9 +244,7 @@ func TestFailedItems(t *testing.T) {
 	t.Parallel()
 	sc, err := harness.ParseScenario("scenarios/S1.md", []byte(strings.Replace(front, "says: ['noon']",
 		"changed: {path: hours.txt, adds: x}\n    - says: ['(?i)noon']\n    - never_says: ['Customers of the small shop']\n    - created: {path: a.md}", 1)+secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got := items(sc, []string{"expect.a[0]", "expect.b[0]", "expect.b[1]", "expect.b[2]", "expect.b[3]", "forbidden"})
 	want := `expect.a[0] consults, expect.b[0] changed "hours.txt", expect.b[1] says "(?i)noon", expect.b[2] never_says, expect.b[3] created "a.md", forbidden`
 	if got != want {
@@ -276,17 +273,13 @@ func TestPerformPlaysOnlyWhatIsFit(t *testing.T) {
 func TestBundledSuiteIsClean(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "suite")
-	if err := campaign.WriteBundled(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, campaign.WriteBundled(dir))
 	suite, faults, err := harness.ReadDraft(os.DirFS(dir))
 	if err != nil || len(faults) != 0 || len(suite.Scenarios) == 0 {
 		t.Fatalf("%d scenarios, faults %v, error %v", len(suite.Scenarios), faults, err)
 	}
 	w, err := rehearsal.BundledPlugin(suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := Subject{Suite: suite, Plugin: w.Plugin}
 	if got := lines(Lint(s)); len(got) != 0 {
 		t.Errorf("got %q", got)

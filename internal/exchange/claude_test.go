@@ -30,9 +30,7 @@ func loads(t *testing.T, cli, plugin string) (code int, said string) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), out.String()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return 0, out.String()
 }
 
@@ -63,21 +61,15 @@ func TestTheRealCLILoadsExportedCases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			copied := t.TempDir()
-			if err := os.CopyFS(copied, os.DirFS(plugin)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.CopyFS(copied, os.DirFS(plugin)))
 			at := filepath.Join(copied, "evals", tc.file)
 			data, err := os.ReadFile(at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			damaged := strings.Replace(string(data), tc.old, tc.new, 1)
 			if damaged == string(data) {
 				t.Fatal("the damage did not apply")
 			}
-			if err := os.WriteFile(at, []byte(damaged), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(at, []byte(damaged), 0o644))
 			if code, said := loads(t, cli, copied); !strings.Contains(said, "Couldn't load") {
 				t.Errorf("got %d, want a case that is not loaded:\n%s", code, said)
 			}

@@ -36,9 +36,7 @@ func bundled(t *testing.T) (harness.Suite, map[string][]byte) {
 			all[place(name)] = &fstest.MapFile{Data: data, Mode: 0o644}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	add(scenarios.FS(), "os-adr", func(name string) string {
 		name = path.Base(name)
@@ -49,9 +47,7 @@ func bundled(t *testing.T) (harness.Suite, map[string][]byte) {
 	})
 	add(fixtures.FS(), "webhook-relay", func(name string) string { return "fixtures/" + name })
 	suite, err := harness.ParseSuite(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	files := make(map[string][]byte)
 	for _, sc := range suite.Scenarios {
 		files[sc.ID] = all["scenarios/"+sc.ID+".md"].Data
@@ -182,13 +178,9 @@ func TestBundledSuiteGoesRound(t *testing.T) {
 	suite, files := bundled(t)
 	dir := t.TempDir()
 	out, err := Export(dir, suite, idsOf(suite), files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	found, err := Import(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(found.Drafts) != len(suite.Scenarios) || len(out) != len(suite.Scenarios) {
 		t.Fatalf("got %d drafts of %d cases, want %d", len(found.Drafts), len(out), len(suite.Scenarios))
 	}
@@ -207,9 +199,7 @@ func TestBundledSuiteGoesRound(t *testing.T) {
 		}
 	}
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range out {
 		for _, l := range c.Left {
 			if !strings.Contains(string(readme), "- "+l+"\n") {
@@ -239,25 +229,17 @@ func TestRoundIsNotBlind(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			out, err := Export(dir, suite, []string{tc.id}, files)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			at := filepath.Join(dir, tc.id, tc.file)
 			data, err := os.ReadFile(at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			damaged := strings.Replace(string(data), tc.old, tc.new, 1)
 			if damaged == string(data) {
 				t.Fatal("the damage did not apply")
 			}
-			if err := os.WriteFile(at, []byte(damaged), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(at, []byte(damaged), 0o644))
 			found, err := Import(dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			sc, _ := suite.Scenario(tc.id)
 			if err := carried(suite, sc, out[0].Left, found.Drafts[0].Scenario); err == nil {
 				t.Error("not noticed")
@@ -370,9 +352,7 @@ func TestStageScript(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
 		got, err := harness.ReadTree(os.DirFS(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !sameTree(tree, got) {
 			t.Errorf("%s: got another tree: %q", name, got.Paths())
 		}

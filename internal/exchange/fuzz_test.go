@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // sound wants an import either to be refused in one line or to give drafts that
@@ -59,9 +60,7 @@ func seeds(f *testing.F, glob string) {
 	}
 	for _, name := range files {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(data)
 	}
 }

@@ -52,15 +52,11 @@ func TestImportGoldens(t *testing.T) {
 func TestNothingIsRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/import/native")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.CopyFS(dir, os.DirFS("testdata/import/native")))
 	if _, err := Import(dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "only-files"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "only-files"), nil, 0o644))
 	after := paths(t, dir)
 	if diff := cmp.Diff(append(paths(t, "testdata/import/native"), "only-files"), after, cmp.Transformer("set", asSet)); diff != "" {
 		t.Errorf("the import changed its source:\n%s", diff)
@@ -78,9 +74,7 @@ func asSet(list []string) map[string]bool {
 func paths(t *testing.T, dir string) []string {
 	t.Helper()
 	tree, err := harness.ReadTree(os.DirFS(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tree.Paths()
 }
 
@@ -170,9 +164,7 @@ func TestPathsThatLeadOut(t *testing.T) {
 				"link":   "->" + outside, "up": "->" + filepath.Dir(outside), "dir/x": "",
 			})
 			found, err := Import(filepath.Join(dir, "e.json"), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			d := found.Drafts[0]
 			if len(d.Files) != 0 || strings.Contains(string(d.text), "sesame") {
 				t.Errorf("got the files %q", d.Files.Paths())
@@ -217,9 +209,7 @@ func TestPromptsAreVerbatim(t *testing.T) {
 		"```yaml\n---\nid: x\n---\n```", "a  \nb", "#", "'\"`$(x)",
 	} {
 		data, err := json.Marshal([]map[string]any{{"query": prompt, "should_trigger": true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		found, err := Import(testenv.Tree(t, t.TempDir(), map[string]string{"q.json": string(data)}), Options{Skill: "s"})
 		if err != nil {
 			t.Errorf("%q: %v", prompt, err)
@@ -239,9 +229,7 @@ func TestPromptsAreVerbatim(t *testing.T) {
 func TestADraftIsConfirmedByAPerson(t *testing.T) {
 	t.Parallel()
 	found, err := Import("testdata/import/native", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	names, err := found.Write(dir)
 	if err != nil || len(names) == 0 {
@@ -249,9 +237,7 @@ func TestADraftIsConfirmedByAPerson(t *testing.T) {
 	}
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := harness.ParseScenario(name, data); err == nil || !strings.Contains(err.Error(), "draft: imported and not confirmed") {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
@@ -262,9 +248,7 @@ func TestADraftIsConfirmedByAPerson(t *testing.T) {
 func TestWriteOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	found, err := Import("testdata/import/native", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, name := range []string{"scenarios/wobble.md", "fixtures/wobble/other", "scenarios/brakes.md"} {
 		dir := testenv.Tree(t, t.TempDir(), map[string]string{name: "mine"})
 		_, err := found.Write(dir)
@@ -288,9 +272,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 func TestAPracticeTagIsFlagged(t *testing.T) {
 	t.Parallel()
 	found, err := Import(testenv.Tree(t, t.TempDir(), map[string]string{"a/case.yaml": goodCase + "tags: ['role:practice', 'hook:loud', 'role:king', other]\n"}), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sc := found.Drafts[0].Scenario
 	if sc.Role != harness.Practice || !strings.Contains(strings.Join(sc.Draft.Flags, "\n"), "may be shown to proposers") {
 		t.Errorf("got the role %s, flags %q", sc.Role, sc.Draft.Flags)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 func TestPatternsOfJavaScript(t *testing.T) {
@@ -109,9 +111,7 @@ func TestSkillPatternsGoRound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		globs := rapid.SliceOfN(rapid.StringMatching(`[a-z*?][a-z0-9.:*?_+()^$-]{0,8}`), 1, 3).Draw(t, "globs")
 		pattern, err := skillPattern(globs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, ok := globsOfPattern(pattern); !ok || !slices.Equal(got, globs) {
 			t.Fatalf("%q became %s and came back as %q", globs, pattern, got)
 		}

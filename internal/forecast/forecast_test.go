@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -24,9 +25,7 @@ func question(budget int, p loop.Profile) Question {
 func plan(t *testing.T, q Question) Plan {
 	t.Helper()
 	p, err := Of(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // answerWith streams one message whose tokens are counted as the API counts
@@ -52,9 +53,7 @@ func TestTokensAreCountedOnce(t *testing.T) {
 		req, _ := http.NewRequest(http.MethodPost, g.URL().String()+"/v1/messages", strings.NewReader("{}"))
 		req.Header = http.Header{"X-Api-Key": {tap.Key()}, "Anthropic-Beta": {fmt.Sprint(i)}}
 		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		body(t, resp)
 	}
 	tap.Close()

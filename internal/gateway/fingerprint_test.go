@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // firstRequest is a first request as the CLI sends it, and its parts by which one
@@ -34,17 +35,11 @@ func (r firstRequest) fingerprint(t *testing.T) harness.Fingerprint {
 			map[string]any{"role": "system", "content": r.note + "\nThe following deferred tools are now available via ToolSearch:\n" + r.deferred + "\n\nSkills: " + r.description},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	read, err := parseRequest(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f, err := fingerprintOf(data, read.texts(), r.betas, []string{r.dir, r.note, r.description})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f
 }
 

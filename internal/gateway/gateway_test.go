@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // TestMain allows one goroutine: after refusing a body, net/http itself lingers
@@ -41,13 +42,9 @@ func start(t *testing.T, cred Credential, upstream http.HandlerFunc) *Gateway {
 	server := httptest.NewServer(upstream)
 	t.Cleanup(server.Close)
 	to, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	g, err := Start(context.Background(), to, cred)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -60,16 +57,12 @@ func start(t *testing.T, cred Credential, upstream http.HandlerFunc) *Gateway {
 func send(t *testing.T, ctx context.Context, g *Gateway, key, path, body string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL().String()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	req.Header.Set("X-Api-Key", key)
 	req.Header.Set("Anthropic-Version", "2023-06-01")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -77,9 +70,7 @@ func send(t *testing.T, ctx context.Context, g *Gateway, key, path, body string)
 func body(t *testing.T, resp *http.Response) string {
 	t.Helper()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(data)
 }
 
@@ -121,15 +112,11 @@ func TestOnlyTheCredentialIsReplaced(t *testing.T) {
 		})
 		g.Open(Session{Key: "dummy-1"})
 		req, err := http.NewRequest(http.MethodPost, g.URL().String()+"/v1/messages?beta=true", strings.NewReader(`{"a": 1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		req.Header = http.Header{"X-Other": {"kept"}, "User-Agent": {"cli/1"}, "Accept-Encoding": {"gzip, br"}}
 		req.Header.Set(tt.key, map[string]string{"x-api-key": "dummy-1", "authorization": "Bearer dummy-1"}[tt.key])
 		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		resp.Body.Close()
 		want := http.Header{"X-Other": {"kept"}, "User-Agent": {"cli/1"}, "Accept-Encoding": {"identity"}, "Content-Length": {"8"}}
 		if tt.wantKey != "" {
@@ -301,9 +288,7 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 		req, _ := http.NewRequest(http.MethodPost, g.URL().String()+"/v1/messages", strings.NewReader("{}"))
 		req.Header = http.Header{"X-Api-Key": {tap.Key()}, "X-Want": {want}, "Accept-Encoding": {"gzip"}}
 		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got := body(t, resp)
 		taken += len(got)
 		if want == "529" && (resp.StatusCode != 529 || resp.Header.Get("Retry-After") != "7" || !strings.Contains(got, "overloaded_error")) {
@@ -353,9 +338,7 @@ func TestOversize(t *testing.T) {
 	req, _ := http.NewRequest(http.MethodPost, g.URL().String()+"/v1/messages", io.LimitReader(zeros{}, maxRequest+1))
 	req.Header.Set("X-Api-Key", tap.Key())
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("got %d, want 413", resp.StatusCode)
@@ -403,15 +386,11 @@ func TestUpstreamNotReached(t *testing.T) {
 	t.Parallel()
 	to, _ := url.Parse("http://127.0.0.1:1")
 	g, err := Start(context.Background(), to, Credential{HeaderKey, "real-secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer g.Close()
 	tap := g.Open(Session{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL().String()+"/v1/messages", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	req.Header.Set("X-Api-Key", tap.Key())
 	if resp, err := http.DefaultClient.Do(req); err == nil {
 		t.Errorf("got %d %s, want no answer at all", resp.StatusCode, body(t, resp))

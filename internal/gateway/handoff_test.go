@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"loopd/internal/testenv"
 )
 
 // rights sends descriptors through a door and returns what the gateway says:
@@ -31,14 +33,10 @@ func rights(t *testing.T, door *os.File, files ...*os.File) bool {
 func listening(t *testing.T, network, address string) *os.File {
 	t.Helper()
 	l, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close() // the file is a copy
 	f, err := l.(interface{ File() (*os.File, error) }).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -46,9 +44,7 @@ func listening(t *testing.T, network, address string) *os.File {
 func openDoor(t *testing.T, tap *Proxy) *os.File {
 	t.Helper()
 	door, err := tap.Handoff()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { door.Close() })
 	return door
 }
@@ -56,18 +52,14 @@ func openDoor(t *testing.T, tap *Proxy) *os.File {
 func address(t *testing.T, f *os.File) string {
 	t.Helper()
 	name, err := unix.Getsockname(int(f.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return fmt.Sprintf("http://127.0.0.1:%d", name.(*unix.SockaddrInet4).Port)
 }
 
 func post(t *testing.T, url, key string) (status int, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/messages", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	req.Header.Set("X-Api-Key", key)
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
@@ -130,17 +122,13 @@ func TestDoorRefuses(t *testing.T) {
 		if err == nil {
 			err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		f := os.NewFile(uintptr(fd), "socket")
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
 	null, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer null.Close()
 	for _, tt := range []struct {
 		name  string

@@ -7,23 +7,20 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/gateway"
+	"loopd/internal/testenv"
 )
 
 func zone(t *testing.T, name string) *time.Location {
 	t.Helper()
 	z, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return z
 }
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
 	v, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return v
 }
 

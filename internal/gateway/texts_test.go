@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 // TestRequestTexts: what is no text, or of a form unknown here, hides nothing
@@ -48,9 +50,7 @@ func BenchmarkInspect(b *testing.B) {
 		}})
 	}
 	body, err := json.Marshal(map[string]any{"system": strings.Repeat("You are careful. ", 1500), "tools": tools, "messages": messages})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	t := newProxy(nil, Session{Note: "a note that is not there", Descriptions: []string{"nor this"}})
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()

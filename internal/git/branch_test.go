@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // ownBranch are the parts of .git that a new branch may change: nothing else.
@@ -15,13 +17,9 @@ var ownBranch = []string{".git/objects", ".git/refs/heads/better-words"}
 func squashed(t *testing.T, u *User) Commit {
 	t.Helper()
 	head, err := u.Head()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tree, err := u.Tree(head.Commit, "tools/plugin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tree["skills/one/SKILL.md"] = File{Mode: Regular, Data: []byte("better\n")}
 	return Commit{
 		Base: head.Commit, Subdir: "tools/plugin", Tree: tree, Parents: []string{head.Commit},
@@ -50,9 +48,7 @@ func TestWriteBranchLeavesTheUsersWorkAlone(t *testing.T) {
 			u := openUser(t, dir)
 			before := snapshot(t, dir, ownBranch...)
 			hash, err := u.WriteBranch(t.Context(), squashed(t, u), "better-words")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			same(t, "repository", before, snapshot(t, dir, ownBranch...))
 			if got := realGit(t, dir, "rev-parse", "better-words"); got != hash {
 				t.Errorf("git reads %s, want %s", got, hash)
@@ -73,13 +69,9 @@ func TestWriteBranchIsTheCommitOfThePrivateRepository(t *testing.T) {
 	dir := userRepo(t)
 	u, p := openUser(t, dir), newPrivate(t)
 	c := squashed(t, u)
-	if err := p.Import(t.Context(), u, c.Base); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Import(t.Context(), u, c.Base))
 	want, err := p.WriteCommit(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, err := u.WriteBranch(t.Context(), c, "better-words"); err != nil || got != want {
 		t.Errorf("got %s and error %v, want %s", got, err, want)
 	}

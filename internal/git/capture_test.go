@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 func sum(text string) string {
@@ -34,9 +36,7 @@ func TestBranchesAndTags(t *testing.T) {
 	realGit(t, dir, "merge", "-q", "-m", "joined", "trunk")
 	u := openUser(t, dir)
 	branches, err := u.Branches(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got := make(map[string]string)
 	for _, b := range branches {
 		got[b.Name] = strings.Join(b.Subjects, ", ")
@@ -51,9 +51,7 @@ func TestBranchesAndTags(t *testing.T) {
 		t.Errorf("branches: got %q", got)
 	}
 	tags, err := u.Tags()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	first, trunk := realGit(t, dir, "rev-parse", "trunk~1"), realGit(t, dir, "rev-parse", "trunk")
 	want := []Tag{
 		{Name: "again", Commit: first, Tree: realGit(t, dir, "rev-parse", "trunk~1^{tree}"), Subject: "first", Message: "of a tag"},
@@ -98,13 +96,9 @@ func TestWorktree(t *testing.T) {
 	write(t, filepath.Join(dir, "inner/kept"), "", 0o644)
 	outside := filepath.Join(t.TempDir(), "outside")
 	write(t, outside, "secret", 0o644)
-	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "away")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.Symlink(outside, filepath.Join(dir, "away")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)))
 	got, err := openUser(t, dir).Worktree(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := []WorkFile{
 		{"README", Regular, sum("read me twice\n"), 14},
 		{"away", Symlink, sum(outside), int64(len(outside))},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // childEnv makes the test binary the process that is killed.
@@ -100,12 +102,8 @@ func killAfter(t *testing.T, lines int, more time.Duration, dirs string) []strin
 	cmd.Env = append(os.Environ(), childEnv+"="+dirs)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	var got []string
 	scanner := bufio.NewScanner(out)
 	for scanner.Scan() {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 // realGit runs the installed git as its user would, with a neutral identity and configuration.
@@ -38,28 +40,20 @@ func tryGit(t testing.TB, dir string, args ...string) (string, error) {
 
 func write(t testing.TB, path, text string, mode fs.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Must(t, os.WriteFile(path, []byte(text), mode))
 }
 
 // userRepo makes a small plugin repository: the plugin is in tools/plugin, other files are beside it.
 func userRepo(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "work space")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o755))
 	realGit(t, dir, "init", "-q", "-b", "trunk")
 	write(t, filepath.Join(dir, "README"), "read me\n", 0o644)
 	write(t, filepath.Join(dir, "tools/plugin/skills/one/SKILL.md"), "one\n", 0o644)
 	write(t, filepath.Join(dir, "tools/plugin/hooks/start"), "#!/bin/sh\n", 0o755)
-	if err := os.Symlink("skills/one", filepath.Join(dir, "tools/plugin/link")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink("skills/one", filepath.Join(dir, "tools/plugin/link")))
 	realGit(t, dir, "add", ".")
 	realGit(t, dir, "commit", "-q", "-m", "first")
 	write(t, filepath.Join(dir, "README"), "read me twice\n", 0o644)
@@ -70,18 +64,14 @@ func userRepo(t testing.TB) string {
 func openUser(t testing.TB, dir string) *User {
 	t.Helper()
 	u, err := OpenUser(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return u
 }
 
 func newPrivate(t testing.TB) *Private {
 	t.Helper()
 	p, err := InitPrivate(filepath.Join(t.TempDir(), "repo.git"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }
 
@@ -89,29 +79,21 @@ func newPrivate(t testing.TB) *Private {
 func candidate(t testing.TB, p *Private, u *User, text string) string {
 	t.Helper()
 	head, err := u.Head()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Import(t.Context(), u, head.Commit); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, p.Import(t.Context(), u, head.Commit))
 	return candidateOn(t, p, u, head.Commit, head.Commit, text)
 }
 
 func candidateOn(t testing.TB, p *Private, u *User, base, parent, text string) string {
 	t.Helper()
 	tree, err := u.Tree(base, "tools/plugin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tree["skills/one/SKILL.md"] = File{Mode: Regular, Data: []byte(text)}
 	hash, err := p.WriteCommit(Commit{
 		Base: base, Subdir: "tools/plugin", Tree: tree, Parents: []string{parent},
 		AuthorName: "loopd", AuthorEmail: "loopd@localhost", Time: time.Unix(1700000000, 0), Message: "loopd: candidate c001\n",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hash
 }
 
@@ -151,9 +133,7 @@ func snapshot(t testing.TB, dir string, skip ...string) map[string]string {
 		files[filepath.ToSlash(rel)] = entry
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(files) < 5 {
 		t.Fatalf("snapshot of %s has only %d entries", dir, len(files))
 	}

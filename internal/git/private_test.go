@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"loopd/candidates"
+	"loopd/internal/testenv"
 )
 
 func simple(text string) Commit {
@@ -53,17 +54,13 @@ func TestCommitAgreesWithGit(t *testing.T) {
 	t.Parallel()
 	p := newPrivate(t)
 	hash, err := p.WriteCommit(simple("text\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	realGit(t, dir, "init", "-q")
 	write(t, filepath.Join(dir, "a.txt"), "text\n", 0o644)
 	write(t, filepath.Join(dir, "a/b"), "#!/bin/sh\n", 0o755)
 	write(t, filepath.Join(dir, "a.d/empty"), "", 0o644)
-	if err := os.Symlink("a/b", filepath.Join(dir, "a-b")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink("a/b", filepath.Join(dir, "a-b")))
 	realGit(t, dir, "add", ".")
 	tree := realGit(t, dir, "write-tree")
 	want := "tree " + tree + "\nauthor loopd <loopd@localhost> 1700000000 +0000\ncommitter loopd <loopd@localhost> 1700000000 +0000\n\nsubject\n\nTrailer: value"
@@ -92,9 +89,7 @@ func TestTreeReturnsWhatWasWritten(t *testing.T) {
 			}
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got, err := p.Tree(hash)
 		equal := cmp.Equal(tree, got, cmp.Comparer(func(a, b File) bool { return a.Mode == b.Mode && bytes.Equal(a.Data, b.Data) }))
 		if err != nil || !equal {
@@ -208,9 +203,7 @@ func TestSetRefRefusesNames(t *testing.T) {
 			t.Errorf("hash %q was taken", hash)
 		}
 	}
-	if err := p.SetRef("refs/heads/a", hash, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.SetRef("refs/heads/a", hash, ""))
 	if err := p.SetRef("refs/heads/a/b", hash, ""); err == nil {
 		t.Error("a reference below a reference was taken")
 	}
@@ -222,9 +215,7 @@ func TestSetRefByManyAtOnce(t *testing.T) {
 	var hashes []string
 	for _, text := range strings.Split("abcdefgh", "") {
 		hash, err := p.WriteCommit(simple(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		hashes = append(hashes, hash)
 	}
 	won := make([]error, len(hashes))
@@ -314,9 +305,7 @@ func TestGitReadsTheTrailers(t *testing.T) {
 	c.Message = candidates.Message(candidates.Candidate{ID: "c001", Source: candidates.Proposer, Targets: []string{"W3/sonnet"},
 		Rationale: "Why: because\nSource: person"}, "night-1")
 	hash, err := p.WriteCommit(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := "Campaign: night-1\nCandidate: c001\nSource: proposer\nTargets: W3/sonnet\nRationale: Why: because Source: person"
 	if got := realGit(t, p.Dir(), "log", "-1", "--format=%(trailers)", hash); strings.TrimSpace(got) != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -338,7 +327,5 @@ func TestObjectsAreNotLeftUnderTemporaryNames(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 const branch = "refs/heads/loopd/night/c001-12345678"
@@ -78,9 +80,7 @@ func publishAndDelete(t *testing.T, main, at string) {
 	before, beforeAt := snapshot(t, main, untouched...), snapshot(t, at, ".git")
 	hash := candidate(t, p, u, "new words\n")
 	same(t, "repository after the import", before, snapshot(t, main, untouched...))
-	if err := u.Publish(t.Context(), p, hash, branch, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
 	same(t, "repository after publishing", before, snapshot(t, main, untouched...))
 	if got, err := u.Ref(branch); err != nil || got != hash {
 		t.Errorf("got %s and error %v, want %s", got, err, hash)
@@ -91,9 +91,7 @@ func publishAndDelete(t *testing.T, main, at string) {
 	if got := realGit(t, main, "diff", "--name-only", hash+"~", hash); got != "tools/plugin/skills/one/SKILL.md" {
 		t.Errorf("the branch changes %q", got)
 	}
-	if err := u.DeleteRef(t.Context(), branch, hash); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.DeleteRef(t.Context(), branch, hash))
 	if got, err := u.Ref(branch); err != nil || got != "" {
 		t.Errorf("after deletion: got %q and error %v, want none", got, err)
 	}
@@ -131,9 +129,7 @@ func TestPublishComparesAndSwaps(t *testing.T) {
 		}
 		if i == 3 {
 			// The parent chain reaches the user's repository with the commit.
-			if err := u.Publish(t.Context(), p, two, branch+"-2", ""); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, u.Publish(t.Context(), p, two, branch+"-2", ""))
 		}
 	}
 	if _, ok := errors.AsType[*ConflictError](u.DeleteRef(t.Context(), branch, one)); !ok {
@@ -188,13 +184,9 @@ func TestPublishAfterDamage(t *testing.T) {
 			dir := userRepo(t)
 			u, p := openUser(t, dir), newPrivate(t)
 			hash := candidate(t, p, u, "one")
-			if err := u.Publish(t.Context(), p, hash, branch, ""); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
 			damage(t, dir, filepath.Join(dir, ".git", branch))
-			if err := u.Publish(t.Context(), p, hash, branch, ""); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
 			if got := realGit(t, dir, "rev-parse", branch); got != hash {
 				t.Errorf("got %s, want %s", got, hash)
 			}
@@ -211,9 +203,7 @@ func TestPublishAfterForcePush(t *testing.T) {
 	dir := userRepo(t)
 	u, p := openUser(t, dir), newPrivate(t)
 	hash := candidate(t, p, u, "one")
-	if err := u.Publish(t.Context(), p, hash, branch, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
 	moved := realGit(t, dir, "rev-parse", "HEAD~1")
 	realGit(t, dir, "update-ref", branch, moved)
 	err := u.Publish(t.Context(), p, hash, branch, "")
@@ -273,9 +263,7 @@ func TestPublishMovesNoBranchThatIsCheckedOut(t *testing.T) {
 	u, p := openUser(t, dir), newPrivate(t)
 	one := candidate(t, p, u, "one")
 	two := candidateOn(t, p, u, realGit(t, dir, "rev-parse", "HEAD"), one, "two")
-	if err := u.Publish(t.Context(), p, one, branch, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.Publish(t.Context(), p, one, branch, ""))
 	linked := filepath.Join(t.TempDir(), "linked")
 	realGit(t, dir, "worktree", "add", "-q", linked, strings.TrimPrefix(branch, "refs/heads/"))
 	for what, err := range map[string]error{
@@ -365,9 +353,7 @@ func TestImportManyFilesOnce(t *testing.T) {
 		t.Errorf("got %s, want %s again", again, hash)
 	}
 	same(t, "private repository", before, snapshot(t, p.Dir()))
-	if err := u.Publish(t.Context(), p, hash, branch, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
 	if got := realGit(t, dir, "diff", "--name-only", hash+"~", hash); got != "tools/plugin/skills/one/SKILL.md" {
 		t.Errorf("the branch changes %q", got)
 	}
@@ -393,9 +379,7 @@ func BenchmarkPublish(b *testing.B) {
 		b.StopTimer()
 		hash := candidate(b, p, u, fmt.Sprint("words ", n))
 		b.StartTimer()
-		if err := u.Publish(b.Context(), p, hash, fmt.Sprintf("refs/heads/loopd/bench/%d", n), ""); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, u.Publish(b.Context(), p, hash, fmt.Sprintf("refs/heads/loopd/bench/%d", n), ""))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 func TestOpenUserFindsTheRepository(t *testing.T) {
@@ -88,9 +90,7 @@ func TestOpenUserKinds(t *testing.T) {
 			p := newPrivate(t)
 			hash := candidate(t, p, u, "new words\n")
 			const ref = "refs/heads/loopd/night/c001"
-			if err := u.Publish(t.Context(), p, hash, ref, ""); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, u.Publish(t.Context(), p, hash, ref, ""))
 			if got := realGit(t, dir, "show", ref+":tools/plugin/skills/one/SKILL.md"); got != "new words" {
 				t.Errorf("git reads %q from the branch", got)
 			}
@@ -222,9 +222,7 @@ func TestDirty(t *testing.T) {
 	check("edited outside", "tools/plugin", false)
 	check("edited", "", true)
 	past := time.Unix(1, 0)
-	if err := os.Chtimes(filepath.Join(dir, "tools/plugin/hooks/start"), past, past); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chtimes(filepath.Join(dir, "tools/plugin/hooks/start"), past, past))
 	check("touched", "tools/plugin", false)
 	write(t, filepath.Join(dir, "tools/plugin/new"), "", 0o644)
 	check("untracked", "tools/plugin", true)
@@ -261,9 +259,7 @@ func TestReadOnlyRefusesEveryChange(t *testing.T) {
 	before := snapshot(t, dir)
 	r := openReadOnly(openUser(t, dir).place)
 	cfg, err := r.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ref := plumbing.NewHashReference("refs/heads/x", plumbing.ZeroHash)
 	_, setErr := r.SetEncodedObject(&plumbing.MemoryObject{})
 	_, packErr := r.PackfileWriter()

@@ -53,9 +53,7 @@ func fixture() harness.Tree {
 func options(t testing.TB, base string) Options {
 	t.Helper()
 	g, err := NewGitTemplate(t.Context(), fixture())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return Options{
 		Base: base, Fixture: fixture(), Git: g, PluginName: "letters",
 		Plugin: harness.Tree{".claude-plugin/plugin.json": {Mode: 0o644, Data: []byte(`{"name":"letters"}`)}},
@@ -65,9 +63,7 @@ func options(t testing.TB, base string) Options {
 func newBox(t testing.TB, o Options) *Box {
 	t.Helper()
 	b, err := New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { b.Remove() })
 	return b
 }
@@ -89,17 +85,13 @@ func TestBoxIsTheFixtureAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, options(t, testenv.OpenDir(t)))
 	got, err := b.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(fixture(), got); diff != "" {
 		t.Errorf("project differs from the fixture (-want +got):\n%s", diff)
 	}
 	for _, dir := range []string{b.Root, b.Work, b.Plugin, b.Home, b.Config, b.Tmp} {
 		info, err := os.Stat(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := info.Mode().Perm(); got != 0o700 {
 			t.Errorf("%s: mode %o, want 700", dir, got)
 		}
@@ -179,9 +171,7 @@ func TestBoxBelongsToTheSessionUser(t *testing.T) {
 		}
 	}
 	info, err := os.Stat(b.Root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if st := info.Sys().(*syscall.Stat_t); st.Uid != 0 || info.Mode().Perm() != 0o711 {
 		t.Errorf("root of the box: owner %d mode %o, want 0 and 711", st.Uid, info.Mode().Perm())
 	}
@@ -191,12 +181,8 @@ func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"CLAUDE.md", "AGENTS.md", ".claude", ".git"} {
 		base := testenv.OpenDir(t)
-		if err := os.MkdirAll(filepath.Join(base, "a/b"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(base, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Join(base, "a/b"), 0o755))
+		testenv.Must(t, os.WriteFile(filepath.Join(base, name), nil, 0o600))
 		_, err := New(t.Context(), options(t, filepath.Join(base, "a/b")))
 		if e, ok := errors.AsType[*BaseError](err); !ok || e.Path != filepath.Join(base, name) {
 			t.Errorf("%s above the base: got %v, want a *BaseError naming it", name, err)
@@ -247,29 +233,21 @@ func TestSweepTellsDeadFromLiving(t *testing.T) {
 	base := testenv.OpenDir(t)
 	mine := newBox(t, options(t, base))
 	for _, name := range []string{"abcdefghijklmnopqr", "photos", boxName()[:nameLen+checkLen-1]} {
-		if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(filepath.Join(base, name), 0o755))
 	}
 	cmd := exec.Command(os.Args[0], base)
 	cmd.Env = append(os.Environ(), childEnv+"=leave")
 	in, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	theirs := strings.TrimSpace(line)
 	if n, err := Sweep(base); n != 0 || err != nil {
 		t.Errorf("both owners alive: swept %d, %v, want none", n, err)
 	}
 	in.Close()
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Wait())
 	if n, err := Sweep(base); n != 1 || err != nil {
 		t.Errorf("one owner dead: swept %d, %v, want 1", n, err)
 	}
@@ -323,13 +301,9 @@ func TestLockedByTheSession(t *testing.T) {
 	cmd.Env = append(os.Environ(), childEnv+"=readonly")
 	if os.Geteuid() == 0 { // root may write anywhere, so a lesser user must try
 		self, err := os.Open(os.Args[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer self.Close()
-		if err := os.Chown(base, 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chown(base, 65534, 65534))
 		cmd.Path, cmd.ExtraFiles = "/proc/self/fd/3", []*os.File{self}
 		cmd.Dir = base
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -361,20 +335,14 @@ func BenchmarkNew(b *testing.B) {
 		big[fmt.Sprintf("lib/part%d/file%d.rb", i%7, i)] = harness.File{Mode: 0o644, Data: make([]byte, 2000+i)}
 	}
 	g, err := NewGitTemplate(b.Context(), big)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	o := Options{Base: b.TempDir(), Fixture: big, Git: g, PluginName: "p", UID: 65534, GID: 65534}
 	b.ReportAllocs()
 	for b.Loop() {
 		box, err := New(b.Context(), o)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		b.StopTimer()
-		if err := box.Remove(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, box.Remove())
 		b.StartTimer()
 	}
 }

@@ -47,18 +47,12 @@ func newWorld(t *testing.T, uid int) world {
 	w := world{safe: treasure(t), own: wallBox(t, uid), other: wallBox(t, uid)}
 	if os.Geteuid() == 0 && uid != 0 {
 		err := filepath.WalkDir(w.safe, func(p string, _ os.DirEntry, err error) error { return errors.Join(err, os.Chown(p, uid, uid)) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
-	if err := os.WriteFile(filepath.Join(w.other.Work, "secret"), []byte("canary-51c9e0\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(w.other.Work, "secret"), []byte("canary-51c9e0\n"), 0o666))
 	cmd := exec.Command("/bin/sleep", "611.5190")
 	cmd.Env, cmd.SysProcAttr = []string{"CANARY=canary-51c9e0"}, probeAttr(ProbeOptions{UID: uid, GID: uid})
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	w.pid = cmd.Process.Pid
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	w.path, w.name = filepath.Join(w.safe, "socket"), "name-"+filepath.Base(w.safe)
@@ -67,9 +61,7 @@ func newWorld(t *testing.T, uid int) world {
 	greet(t, "unix", w.path)
 	greet(t, "unix", "@"+w.name)
 	w.udp = echo(t)
-	if err := os.Chmod(w.path, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(w.path, 0o777))
 	return w
 }
 
@@ -77,9 +69,7 @@ func newWorld(t *testing.T, uid int) world {
 func greet(t *testing.T, network, address string) net.Addr {
 	t.Helper()
 	l, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -100,9 +90,7 @@ func greet(t *testing.T, network, address string) net.Addr {
 func echo(t *testing.T) int {
 	t.Helper()
 	u, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -226,9 +214,7 @@ func inTheOpen(t *testing.T, b *Box, uid int, script string) string {
 func securityTable(t *testing.T) map[string]map[Rung]bool {
 	t.Helper()
 	data, err := os.ReadFile("../../SECURITY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, rest, found := strings.Cut(string(data), "| what a session tries | bwrap | landlock | srt | none |\n|---|---|---|---|---|\n")
 	if !found {
 		t.Fatal("SECURITY.md has no table of what each rung stops")
@@ -368,9 +354,7 @@ func TestLandlockedSession(t *testing.T) {
 func TestLandlockHidesLoopd(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	walls, own := rungOrSkip(t, RungLandlock, 0), wallBox(t, 0)
 	beside := filepath.Join(filepath.Dir(self), "beside")
 	if err := os.WriteFile(beside, []byte("beside\n"), 0o644); err != nil {
@@ -449,12 +433,8 @@ func TestBoxIsWatched(t *testing.T) {
 	if err := watch(); err != nil {
 		t.Errorf("a small box: got %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(b.Tmp, "big"), make([]byte, 2<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Symlink("/", filepath.Join(b.Home, "all")), syscall.Mkfifo(filepath.Join(b.Work, "pipe"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(b.Tmp, "big"), make([]byte, 2<<20), 0o644))
+	testenv.Must(t, errors.Join(os.Symlink("/", filepath.Join(b.Home, "all")), syscall.Mkfifo(filepath.Join(b.Work, "pipe"), 0o600)))
 	looks := 0
 	for watch() == nil {
 		if looks++; looks > 100 {

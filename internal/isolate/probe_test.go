@@ -36,9 +36,7 @@ func wallBox(t testing.TB, uid int) *Box {
 func fakeBwrap(t *testing.T, script string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "bwrap"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte("#!/bin/sh\n"+script), 0o755))
 	return dir
 }
 
@@ -48,12 +46,8 @@ func settings(t *testing.T, values map[string]string) string {
 	dir := t.TempDir()
 	for name, value := range values {
 		p := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(value+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		testenv.Must(t, os.WriteFile(p, []byte(value+"\n"), 0o644))
 	}
 	return dir
 }
@@ -99,9 +93,7 @@ func TestProbeSaysWhyNot(t *testing.T) {
 func TestProbeWithoutBwrap(t *testing.T) {
 	t.Parallel()
 	notRunnable := t.TempDir()
-	if err := os.WriteFile(filepath.Join(notRunnable, "bwrap"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(notRunnable, "bwrap"), nil, 0o644))
 	for _, path := range []string{"", "/absent", notRunnable, "."} {
 		_, err := Probe(t.Context(), ProbeOptions{Path: path})
 		e, ok := errors.AsType[*WallError](err)
@@ -148,9 +140,7 @@ func TestProbeWhereNamespacesAreRefused(t *testing.T) {
 		t.Skip("unshare is missing")
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cmd := exec.Command(unshare, "-Ur", "sh", "-c", `echo 0 >/proc/sys/user/max_user_namespaces && exec "$0"`, self)
 	cmd.Env = append(os.Environ(), childEnv+"=probe")
 	out, err := cmd.CombinedOutput()
@@ -189,9 +179,7 @@ func TestWrapRefuses(t *testing.T) {
 		{"NUL", good, func(e *Enclosure) { e.Args = []string{"a\x00b"} }},
 	} {
 		r, door, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer r.Close()
 		e := Enclosure{Box: wallBox(t, 0), Agent: "/bin/sh", Door: door}
 		tt.edit(&e)
@@ -213,9 +201,7 @@ func TestOrderIsReadAsWritten(t *testing.T) {
 		{Program: "/bin/sh", Argv: []string{"sh"}, Confine: &confinement{ABI: 6, Read: []string{"/usr"}, Write: []string{"/a b"}, Port: 4711}},
 	} {
 		data, err := want.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, err := readOrder([]byte(data)); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
@@ -225,9 +211,7 @@ func TestOrderIsReadAsWritten(t *testing.T) {
 	}
 	for _, bad := range []order{{}, {Program: "/bin/sh"}, {Argv: []string{"sh"}}} {
 		data, err := bad.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, err := readOrder([]byte(data)); err == nil {
 			t.Errorf("%+v: got %+v", bad, got)
 		}

@@ -16,9 +16,7 @@ import (
 func open(t *testing.T, dir string) *os.Root {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { root.Close() })
 	return root
 }
@@ -42,13 +40,9 @@ func TestSnapshotNeitherFollowsNorBlocks(t *testing.T) {
 		os.WriteFile(filepath.Join(b.Work, "raised"), nil, 0o755),
 		os.Chmod(filepath.Join(b.Work, "raised"), 0o755|fs.ModeSetuid),
 	}
-	if err := errors.Join(traps...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(traps...))
 	got, err := b.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, f := range got {
 		if strings.Contains(string(f.Data), "canary") || strings.Contains(name, ".git/") {
 			t.Errorf("%s was read: %q", name, f.Data)
@@ -76,13 +70,9 @@ func TestSnapshotReadsTheBoxItself(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, options(t, testenv.OpenDir(t)))
 	// A session that owns the directory above may swap the project for a link.
-	if err := errors.Join(os.Rename(b.Work, b.Work+"x"), os.Symlink("/etc", b.Work)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.Rename(b.Work, b.Work+"x"), os.Symlink("/etc", b.Work)))
 	got, err := b.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(got) != len(fixture()) {
 		t.Errorf("got %d files, want the %d of the project", len(got), len(fixture()))
 	}
@@ -117,9 +107,7 @@ func TestSnapshotLimits(t *testing.T) {
 		}},
 	} {
 		dir := t.TempDir()
-		if err := tt.make(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, tt.make(dir))
 		_, err := snapshot(t.Context(), open(t, dir), tt.max, "")
 		if e, ok := errors.AsType[*LimitError](err); !ok || e.Limit != tt.want {
 			t.Errorf("%s: got %v, want a *LimitError of %s", tt.name, err, tt.want)
@@ -132,9 +120,7 @@ func TestSnapshotAtTheLimits(t *testing.T) {
 	dir := t.TempDir()
 	err := errors.Join(os.MkdirAll(filepath.Join(dir, "a/b"), 0o755),
 		os.WriteFile(filepath.Join(dir, "a/b/f"), make([]byte, 100), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got, err := snapshot(t.Context(), open(t, dir), limits{entries: 3, bytes: 100, depth: 2}, "")
 	if err != nil || len(got["a/b/f"].Data) != 100 {
 		t.Errorf("exactly at every cap: got %d bytes, %v", len(got["a/b/f"].Data), err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 func srtBox() *Box {
@@ -22,17 +24,11 @@ func srtBox() *Box {
 func TestRuntimeSettings(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(secret, nil, 0o600))
 	resolved, err := filepath.EvalSymlinks(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if self, err = filepath.EvalSymlinks(self); err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +37,7 @@ func TestRuntimeSettings(t *testing.T) {
 	box := []string{"/tmp/box/w", "/tmp/box/h", "/tmp/box/c", "/tmp/box/t"}
 	for _, system := range []string{"linux", "darwin"} {
 		got, err := w.settings(e, "/cache/claude", system)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		want := srtSettings{
 			Network: srtNetwork{AllowedDomains: []string{}, DeniedDomains: []string{}, Strict: true, HTTPProxyPort: 4711, SOCKSProxyPort: 4711},
 			Filesystem: srtFilesystem{

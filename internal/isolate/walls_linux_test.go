@@ -41,9 +41,7 @@ func inside(t testing.TB, w Walls, uid int, e Enclosure, script string) string {
 	e.Args = []string{"-c", script}
 	e.Env = append(e.Env, "PATH="+os.Getenv("PATH"), "HOME="+e.Box.Home)
 	wrapped, err := w.Wrap(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer wrapped.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -81,9 +79,7 @@ func state(t *testing.T, dir string) map[string]string {
 		out[p] = what
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return out
 }
 
@@ -94,22 +90,14 @@ func treasure(t *testing.T) string {
 	// Not below /tmp: that is the session's own inside, where it may make any
 	// name it likes.
 	dir, err := os.MkdirTemp("/var/tmp", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for _, name := range []string{"seal/checker.yaml", "seal/rubric.md", "fixture/app.rb", "ledger.db", "results.tsv", "plugin/SKILL.md", "home/.profile"} {
 		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte("canary-51c9e0\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(p), 0o777))
+		testenv.Must(t, os.WriteFile(p, []byte("canary-51c9e0\n"), 0o666))
 		for _, open := range []string{p, filepath.Dir(p)} {
-			if err := os.Chmod(open, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Chmod(open, 0o777))
 		}
 	}
 	return dir
@@ -230,13 +218,9 @@ func TestNothingOutsideCanBeRead(t *testing.T) {
 	for _, uid := range users() {
 		w := wallsOrSkip(t, uid)
 		safe, own, other := treasure(t), wallBox(t, uid), wallBox(t, uid)
-		if err := os.WriteFile(filepath.Join(other.Work, "secret"), []byte("canary-51c9e0"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(other.Work, "secret"), []byte("canary-51c9e0"), 0o666))
 		held, err := os.Open(filepath.Join(safe, "ledger.db")) // a descriptor the session must not inherit
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer held.Close()
 		script := strings.NewReplacer("$SAFE", safe, "$OTHER", other.Root).Replace(`
 			cat $SAFE/seal/* $SAFE/ledger.db $OTHER/*/secret /etc/shadow /root/.* /proc/*/environ
@@ -256,9 +240,7 @@ func TestNothingOutsideCanBeRead(t *testing.T) {
 func TestLoopdIsNotReadableInside(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	own := wallBox(t, 0)
 	w := wallsOrSkip(t, 0)
 	// Shown by mistake, and hidden again.
@@ -315,14 +297,10 @@ func TestInsideIsNeutral(t *testing.T) {
 func TestAgentsPlaceIsNotShown(t *testing.T) {
 	t.Parallel()
 	shell, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	own := wallBox(t, 0)
 	agent := filepath.Join(filepath.Dir(own.Root), "loopd", "claude")
-	if err := errors.Join(os.Mkdir(filepath.Dir(agent), 0o755), os.WriteFile(agent, shell, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.Mkdir(filepath.Dir(agent), 0o755), os.WriteFile(agent, shell, 0o755)))
 	got := inside(t, wallsOrSkip(t, 0), 0, Enclosure{Box: own, Agent: agent}, "cat /proc/self/mountinfo; readlink /proc/$$/exe; grep Cap /proc/self/status")
 	if strings.Contains(got, "loopd") || !strings.Contains(got, "\n"+agentInside+"\n") {
 		t.Errorf("got\n%s\nwant %s and not where it comes from", got, agentInside)
@@ -367,28 +345,20 @@ func TestNextSessionStartsTheSame(t *testing.T) {
 		}
 		inside(t, w, uid, Enclosure{Box: own}, `for d in /tmp /var/tmp /dev/shm /run "$HOME" "$HOME"/../* .; do
 			mkdir -p $d/.claude/commands; echo trap > $d/.claude/commands/trap.md; echo trap > $d/CLAUDE.md; done 2>/dev/null; true`)
-		if err := own.Remove(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, own.Remove())
 	}
 }
 
 func TestNoNetwork(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close()
 	u, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer u.Close()
 	abstract, err := net.Listen("unix", "@"+filepath.Base(testenv.OpenDir(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer abstract.Close()
 	bash := findProgram("/usr/bin:/bin", "bash")
 	if bash == "" {
@@ -434,13 +404,9 @@ func TestPathInside(t *testing.T) {
 
 func BenchmarkSession(b *testing.B) {
 	g, err := NewGitTemplate(b.Context(), harness.Tree{"a": {Mode: 0o644}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	box, err := New(b.Context(), Options{Fixture: harness.Tree{"a": {Mode: 0o644}}, Git: g, PluginName: "letters"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer box.Remove()
 	for _, rung := range []Rung{RungBwrap, RungLandlock} {
 		b.Run(string(rung), func(b *testing.B) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // A night's ledger: events of the size of a trial's record.
@@ -17,13 +19,13 @@ func BenchmarkReplay(b *testing.B) {
 		batch[i].Payload = payload
 	}
 	for range events / len(batch) {
-		must(b, l.Append(b.Context(), batch...))
+		testenv.Must(b, l.Append(b.Context(), batch...))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
 		for _, err := range l.Entries(b.Context(), 1) {
-			must(b, err)
+			testenv.Must(b, err)
 			n++
 		}
 		if n != events {
@@ -37,6 +39,6 @@ func BenchmarkAppend(b *testing.B) {
 	l := open(b, stateDir(b))
 	b.ReportAllocs()
 	for b.Loop() {
-		must(b, l.Append(b.Context(), event(1)))
+		testenv.Must(b, l.Append(b.Context(), event(1)))
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 // tamper gives f a connection that the ledger knows nothing of, with the guards
@@ -22,10 +24,10 @@ import (
 func tamper(t testing.TB, dir string) *sql.DB {
 	t.Helper()
 	db, err := connect(filepath.Join(dir, fileName), writing)
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	testenv.Must(t, err)
+	t.Cleanup(func() { testenv.Must(t, db.Close()) })
 	_, err = db.Exec(`DROP TRIGGER events_stay; DROP TRIGGER events_remain`)
-	must(t, err)
+	testenv.Must(t, err)
 	return db
 }
 
@@ -48,7 +50,7 @@ func TestEveryFlippedByteIsFoundAndLocated(t *testing.T) {
 	for _, seq := range []int64{1, 25, 50} {
 		for _, column := range []string{"time", "kind", "payload", "prev", "hash"} {
 			var old string
-			must(t, db.QueryRow(`SELECT `+column+` FROM events WHERE seq = ?`, seq).Scan(&old))
+			testenv.Must(t, db.QueryRow(`SELECT `+column+` FROM events WHERE seq = ?`, seq).Scan(&old))
 			for i := range len(old) {
 				bad := []byte(old)
 				bad[i] ^= 1 << (i % 8)
@@ -64,13 +66,13 @@ func TestEveryFlippedByteIsFoundAndLocated(t *testing.T) {
 	if flips < 500 {
 		t.Errorf("only %d flips were tried", flips)
 	}
-	must(t, l.Verify(t.Context()))
+	testenv.Must(t, l.Verify(t.Context()))
 }
 
 func set(t *testing.T, db *sql.DB, column string, seq int64, value string) {
 	t.Helper()
 	_, err := db.Exec(`UPDATE events SET `+column+` = ? WHERE seq = ?`, value, seq)
-	must(t, err)
+	testenv.Must(t, err)
 }
 
 func TestStructuralDamageIsLocated(t *testing.T) {
@@ -97,7 +99,7 @@ func TestStructuralDamageIsLocated(t *testing.T) {
 			l := open(t, dir)
 			appendN(t, l, 12)
 			_, err := tamper(t, dir).Exec(c.sql)
-			must(t, err)
+			testenv.Must(t, err)
 			wantDamage(t, l, c.want, c.name)
 			good, err := collect(t, l, 1)
 			if _, ok := errors.AsType[*DamageError](err); !ok || len(good) > 12 {
@@ -117,7 +119,7 @@ func TestForgedHashIsLocated(t *testing.T) {
 	db := tamper(t, dir)
 	var r row
 	const q = `SELECT seq, time, kind, payload, prev FROM events WHERE seq = 4`
-	must(t, db.QueryRow(q).Scan(&r.seq, &r.time, &r.kind, &r.payload, &r.prev))
+	testenv.Must(t, db.QueryRow(q).Scan(&r.seq, &r.time, &r.kind, &r.payload, &r.prev))
 	good := r
 	r.payload = `{"slot":999}`
 	set(t, db, "payload", 4, r.payload)
@@ -135,15 +137,15 @@ func TestInconsistentFileIsDamage(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
 	l, err := Open(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	appendN(t, l, 6)
-	must(t, l.Close())
+	testenv.Must(t, l.Close())
 	db := tamper(t, dir)
 	_, err = db.Exec(`PRAGMA writable_schema = 1;
 		UPDATE sqlite_schema SET sql = 'CREATE INDEX events_by_kind ON events (time, seq)' WHERE name = 'events_by_kind'`)
-	must(t, err)
+	testenv.Must(t, err)
 	again, err := OpenReadOnly(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	defer again.Close()
 	wantDamage(t, again, 0, "index")
 }
@@ -153,11 +155,11 @@ func TestCutRecordIsNotContinued(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
 	l, err := Open(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	appendN(t, l, 5)
 	_, err = tamper(t, dir).Exec(`DELETE FROM events WHERE seq = 5`)
-	must(t, err)
-	must(t, l.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, l.Close())
 	again := open(t, dir)
 	err = again.Append(t.Context(), event(9))
 	if damage, ok := errors.AsType[*DamageError](err); !ok || damage.Seq != 5 {
@@ -181,21 +183,21 @@ func TestFlippedBitsOfTheFile(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
 	l, err := Open(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	appendN(t, l, 50)
 	want, err := collect(t, l, 1)
-	must(t, err)
-	must(t, l.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, l.Close())
 	path := filepath.Join(dir, fileName)
 	good, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	found := 0
 	for range 150 {
 		bad := append([]byte(nil), good...)
 		at, bit := rng.IntN(len(bad)), rng.IntN(8)
 		bad[at] ^= 1 << bit
-		must(t, os.WriteFile(path, bad, 0o600))
+		testenv.Must(t, os.WriteFile(path, bad, 0o600))
 		got, err := readAll(t, dir)
 		if err != nil {
 			found++
@@ -224,8 +226,8 @@ func readAll(t *testing.T, dir string) ([]Entry, error) {
 func TestNotADatabase(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
-	must(t, os.Mkdir(dir, 0o700))
-	must(t, os.WriteFile(filepath.Join(dir, fileName), []byte(strings.Repeat("not a database ", 500)), 0o600))
+	testenv.Must(t, os.Mkdir(dir, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, fileName), []byte(strings.Repeat("not a database ", 500)), 0o600))
 	_, errWrite := Open(dir)
 	_, errRead := OpenReadOnly(dir)
 	for _, err := range []error{errWrite, errRead} {
@@ -267,11 +269,11 @@ func TestKilledWriterLosesNothingItAcknowledged(t *testing.T) {
 			t.Fatalf("round %d: read-only: got %d entries and %v, want at least %d", round, len(seen), err, acknowledged)
 		}
 		l, err := Open(dir)
-		must(t, err)
-		must(t, l.Verify(t.Context()))
+		testenv.Must(t, err)
+		testenv.Must(t, l.Verify(t.Context()))
 		got, err := collect(t, l, 1)
-		must(t, err)
-		must(t, l.Close())
+		testenv.Must(t, err)
+		testenv.Must(t, l.Close())
 		if len(got) < acknowledged {
 			t.Fatalf("round %d: got %d entries, want at least the %d acknowledged", round, len(got), acknowledged)
 		}
@@ -288,15 +290,15 @@ func killAfter(t *testing.T, dir string, n int) int {
 	cmd.Env = append(os.Environ(), childDir+"="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	records, lines := 0, bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
 		k, err := strconv.Atoi(lines.Text())
-		must(t, err)
+		testenv.Must(t, err)
 		records += k
 		if i == n {
-			must(t, cmd.Process.Kill())
+			testenv.Must(t, cmd.Process.Kill())
 		}
 	}
 	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 // soaking says whether the long form of these tests is asked for.
@@ -23,15 +25,15 @@ func soaking() bool { return os.Getenv("LOOPD_SOAK") == "full" }
 func rowsOf(t *testing.T, l *Ledger) []row {
 	t.Helper()
 	rows, err := l.read.Query(`SELECT seq, time, kind, payload, prev, hash FROM events ORDER BY seq`)
-	must(t, err)
+	testenv.Must(t, err)
 	defer rows.Close()
 	var out []row
 	for rows.Next() {
 		var r row
-		must(t, rows.Scan(&r.seq, &r.time, &r.kind, &r.payload, &r.prev, &r.hash))
+		testenv.Must(t, rows.Scan(&r.seq, &r.time, &r.kind, &r.payload, &r.prev, &r.hash))
 		out = append(out, r)
 	}
-	must(t, rows.Err())
+	testenv.Must(t, rows.Err())
 	return out
 }
 
@@ -95,14 +97,14 @@ func TestEveryByteOfTheFile(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
 	l, err := Open(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	appendN(t, l, 50)
 	want, err := collect(t, l, 1)
-	must(t, err)
-	must(t, l.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, l.Close())
 	path := filepath.Join(dir, fileName)
 	good, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	every := 211 // a prime, so that it falls in step with no structure of the file
 	if soaking() {
 		every = 1
@@ -111,7 +113,7 @@ func TestEveryByteOfTheFile(t *testing.T) {
 	for at := 0; at < len(good); at += every {
 		bad := bytes.Clone(good)
 		bad[at] ^= 1 << (at % 8)
-		must(t, os.WriteFile(path, bad, 0o600))
+		testenv.Must(t, os.WriteFile(path, bad, 0o600))
 		got, err := readAll(t, dir)
 		tried++
 		if err != nil {
@@ -135,11 +137,11 @@ func TestATornTail(t *testing.T) {
 	l := open(t, dir)
 	appendN(t, l, 12)
 	want, err := collect(t, l, 1)
-	must(t, err)
+	testenv.Must(t, err)
 	file, err := os.ReadFile(l.path)
-	must(t, err)
+	testenv.Must(t, err)
 	wal, err := os.ReadFile(l.path + "-wal")
-	must(t, err)
+	testenv.Must(t, err)
 	every := len(wal) / 61
 	if soaking() {
 		every = len(wal) / 997
@@ -147,21 +149,21 @@ func TestATornTail(t *testing.T) {
 	lengths := make(map[int]bool)
 	for cut := 0; cut <= len(wal); cut += every {
 		torn := filepath.Join(t.TempDir(), "state")
-		must(t, os.Mkdir(torn, 0o700))
-		must(t, os.WriteFile(filepath.Join(torn, fileName), file, 0o600))
-		must(t, os.WriteFile(filepath.Join(torn, fileName+"-wal"), wal[:cut], 0o600))
+		testenv.Must(t, os.Mkdir(torn, 0o700))
+		testenv.Must(t, os.WriteFile(filepath.Join(torn, fileName), file, 0o600))
+		testenv.Must(t, os.WriteFile(filepath.Join(torn, fileName+"-wal"), wal[:cut], 0o600))
 		again, err := Open(torn)
-		must(t, err)
-		must(t, again.Verify(t.Context()))
+		testenv.Must(t, err)
+		testenv.Must(t, again.Verify(t.Context()))
 		got, err := collect(t, again, 1)
-		must(t, err)
+		testenv.Must(t, err)
 		lengths[len(got)] = true
 		if diff := cmp.Diff(want[:len(got)], got, cmp.Transformer("nil", func(e []Entry) []Entry { return append([]Entry{}, e...) })); diff != "" {
 			t.Fatalf("cut at %d of %d (-want +got):\n%s", cut, len(wal), diff)
 		}
-		must(t, again.Append(t.Context(), event(99)))
-		must(t, again.Verify(t.Context()))
-		must(t, again.Close())
+		testenv.Must(t, again.Append(t.Context(), event(99)))
+		testenv.Must(t, again.Verify(t.Context()))
+		testenv.Must(t, again.Close())
 	}
 	if len(lengths) < 10 {
 		t.Errorf("the cuts left only %d different lengths", len(lengths))
@@ -191,7 +193,7 @@ func hold(dir string) int {
 func TestOneHolderOfManyProcesses(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
-	must(t, os.MkdirAll(dir, 0o700))
+	testenv.Must(t, os.MkdirAll(dir, 0o700))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var holders, refused []string
@@ -202,8 +204,8 @@ func TestOneHolderOfManyProcesses(t *testing.T) {
 			cmd := exec.CommandContext(ctx, os.Args[0])
 			cmd.Env = append(os.Environ(), holdingDir+"="+dir)
 			out, err := cmd.StdoutPipe()
-			must(t, err)
-			must(t, cmd.Start())
+			testenv.Must(t, err)
+			testenv.Must(t, cmd.Start())
 			buf := make([]byte, 64)
 			n, _ := out.Read(buf)
 			mu.Lock()
@@ -238,7 +240,7 @@ func TestOneHolderOfManyProcesses(t *testing.T) {
 		t.Error("nobody was told who holds it")
 	}
 	began := time.Now()
-	must(t, open(t, dir).Append(t.Context(), event(1)))
+	testenv.Must(t, open(t, dir).Append(t.Context(), event(1)))
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the lock of a killed holder was free only after %v", took)
 	}
@@ -249,21 +251,21 @@ func TestOneHolderOfManyProcesses(t *testing.T) {
 func TestGoldenLedger(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "schema*.db"))
-	must(t, err)
+	testenv.Must(t, err)
 	if len(files) != Schema {
 		t.Fatalf("got %d golden ledgers for %d schemas", len(files), Schema)
 	}
 	for _, file := range files {
 		dir := filepath.Join(t.TempDir(), "state")
-		must(t, os.Mkdir(dir, 0o700))
+		testenv.Must(t, os.Mkdir(dir, 0o700))
 		data, err := os.ReadFile(file)
-		must(t, err)
-		must(t, os.WriteFile(filepath.Join(dir, fileName), data, 0o600))
+		testenv.Must(t, err)
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, fileName), data, 0o600))
 		got, err := readAll(t, dir)
-		must(t, err)
+		testenv.Must(t, err)
 		if len(got) != 12 || got[11].Hash != "347eaff0c669410dbd36640018ab5d6977b75dcd598c681fb0ecd93356b40ea1" {
 			t.Errorf("%s: got %d events, the last %s", file, len(got), got[len(got)-1].Hash)
 		}
-		must(t, open(t, dir).Append(t.Context(), event(12)))
+		testenv.Must(t, open(t, dir).Append(t.Context(), event(12)))
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"loopd/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -27,18 +29,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func open(t testing.TB, dir string) *Ledger {
 	t.Helper()
 	l, err := Open(dir)
-	must(t, err)
-	t.Cleanup(func() { must(t, l.Close()) })
+	testenv.Must(t, err)
+	t.Cleanup(func() { testenv.Must(t, l.Close()) })
 	return l
 }
 
@@ -59,7 +54,7 @@ func event(i int) Record {
 func appendN(t testing.TB, l *Ledger, n int) {
 	t.Helper()
 	for i := range n {
-		must(t, l.Append(t.Context(), event(i)))
+		testenv.Must(t, l.Append(t.Context(), event(i)))
 	}
 }
 
@@ -81,15 +76,15 @@ func TestAppendAndRead(t *testing.T) {
 	l := open(t, dir)
 	local := time.FixedZone("far", 5*3600)
 	first := Record{Time: time.Date(2031, 1, 2, 3, 4, 5, 678, local), Kind: "start", Payload: json.RawMessage("{\n \"a\": [1, 2]\n}")}
-	must(t, l.Append(t.Context(), first, event(1)))
-	must(t, l.Append(t.Context(), event(2)))
-	must(t, l.Append(t.Context()))
+	testenv.Must(t, l.Append(t.Context(), first, event(1)))
+	testenv.Must(t, l.Append(t.Context(), event(2)))
+	testenv.Must(t, l.Append(t.Context()))
 	want := []Record{
 		{Time: first.Time.UTC(), Kind: "start", Payload: json.RawMessage(`{"a":[1,2]}`)},
 		event(1), event(2),
 	}
 	got, err := collect(t, l, 1)
-	must(t, err)
+	testenv.Must(t, err)
 	var records []Record
 	for i, e := range got {
 		if e.Seq != int64(i+1) || len(e.Hash) != 64 {
@@ -101,16 +96,16 @@ func TestAppendAndRead(t *testing.T) {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	tail, err := collect(t, l, 3)
-	must(t, err)
+	testenv.Must(t, err)
 	if diff := cmp.Diff(got[2:], tail); diff != "" {
 		t.Errorf("from 3 (-want +got):\n%s", diff)
 	}
 	beyond, err := collect(t, l, 9)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(beyond) != 0 {
 		t.Errorf("from 9: got %v, want none", beyond)
 	}
-	must(t, l.Verify(t.Context()))
+	testenv.Must(t, l.Verify(t.Context()))
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		t.Errorf("the ledger is not in its directory: %v", err)
 	}
@@ -132,14 +127,14 @@ func TestReopenContinuesTheChain(t *testing.T) {
 	dir := stateDir(t)
 	for i := range 4 {
 		l, err := Open(dir)
-		must(t, err)
-		must(t, l.Append(t.Context(), event(i), event(i+1)))
-		must(t, l.Close())
+		testenv.Must(t, err)
+		testenv.Must(t, l.Append(t.Context(), event(i), event(i+1)))
+		testenv.Must(t, l.Close())
 	}
 	l := open(t, dir)
-	must(t, l.Verify(t.Context()))
+	testenv.Must(t, l.Verify(t.Context()))
 	got, err := collect(t, l, 1)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(got) != 8 {
 		t.Errorf("got %d entries, want 8", len(got))
 	}
@@ -168,23 +163,23 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 	}
 	// A failure in the middle of a batch: SQLite itself refuses the second row.
 	_, err := l.write.Exec(`CREATE TRIGGER no_bets BEFORE INSERT ON events WHEN NEW.kind = 'bet' BEGIN SELECT RAISE(ABORT, 'no bets'); END`)
-	must(t, err)
+	testenv.Must(t, err)
 	if err := l.Append(t.Context(), event(0), event(2)); err == nil || errors.Is(err, ErrSuspect) {
 		t.Errorf("refused row: got %v, want an error that is not suspect", err)
 	}
 	got, err := collect(t, l, 1)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(got) != 0 {
 		t.Errorf("got %d entries, want none", len(got))
 	}
-	must(t, l.Append(t.Context(), event(0)))
-	must(t, l.Verify(t.Context()))
+	testenv.Must(t, l.Append(t.Context(), event(0)))
+	testenv.Must(t, l.Verify(t.Context()))
 }
 
 func TestSuspectLedgerAcceptsNothing(t *testing.T) {
 	t.Parallel()
 	l := open(t, stateDir(t))
-	must(t, l.Append(t.Context(), event(0)))
+	testenv.Must(t, l.Append(t.Context(), event(0)))
 	l.suspect = errors.New("fsync: input/output error")
 	if err := l.Append(t.Context(), event(1)); !errors.Is(err, ErrSuspect) {
 		t.Errorf("got %v, want ErrSuspect", err)
@@ -198,8 +193,8 @@ func TestAppendWhileReading(t *testing.T) {
 	appendN(t, l, 5)
 	n := 0
 	for _, err := range l.Entries(t.Context(), 1) {
-		must(t, err)
-		must(t, l.Append(t.Context(), event(n)))
+		testenv.Must(t, err)
+		testenv.Must(t, l.Append(t.Context(), event(n)))
 		n++
 	}
 	if n != 5 {
@@ -208,7 +203,7 @@ func TestAppendWhileReading(t *testing.T) {
 	for range l.Entries(t.Context(), 1) {
 		break
 	}
-	must(t, l.Verify(t.Context()))
+	testenv.Must(t, l.Verify(t.Context()))
 }
 
 func TestAppendFromManyGoroutines(t *testing.T) {
@@ -225,9 +220,9 @@ func TestAppendFromManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	must(t, l.Verify(t.Context()))
+	testenv.Must(t, l.Verify(t.Context()))
 	got, err := collect(t, l, 1)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(got) != 160 {
 		t.Errorf("got %d entries, want 160", len(got))
 	}
@@ -237,16 +232,16 @@ func TestSecondOpenerIsTurnedAway(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
 	l, err := Open(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	_, err = Open(dir)
 	locked, ok := errors.AsType[*LockedError](err)
 	if !ok || locked.PID != os.Getpid() || locked.Hint() == "" {
 		t.Errorf("got %v, want a LockedError with process %d", err, os.Getpid())
 	}
-	must(t, l.Append(t.Context(), event(0)))
-	must(t, l.Close())
+	testenv.Must(t, l.Append(t.Context(), event(0)))
+	testenv.Must(t, l.Close())
 	again := open(t, dir)
-	must(t, again.Append(t.Context(), event(1)))
+	testenv.Must(t, again.Append(t.Context(), event(1)))
 }
 
 func TestOneWinnerOfManyOpeners(t *testing.T) {
@@ -269,7 +264,7 @@ func TestOneWinnerOfManyOpeners(t *testing.T) {
 	for l := range results {
 		if l != nil {
 			winners++
-			must(t, l.Close())
+			testenv.Must(t, l.Close())
 		}
 	}
 	if winners != 1 {
@@ -289,35 +284,35 @@ func TestReadOnlyBesideTheWriter(t *testing.T) {
 		t.Errorf("looking created something: %v", err)
 	}
 	l, err := Open(dir)
-	must(t, err)
-	must(t, l.Append(t.Context(), event(0)))
+	testenv.Must(t, err)
+	testenv.Must(t, l.Append(t.Context(), event(0)))
 	r, err := OpenReadOnly(dir)
-	must(t, err)
-	must(t, l.Append(t.Context(), event(1)))
+	testenv.Must(t, err)
+	testenv.Must(t, l.Append(t.Context(), event(1)))
 	got, err := collect(t, r, 1)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(got) != 2 {
 		t.Errorf("beside the writer: got %d entries, want 2", len(got))
 	}
-	must(t, r.Verify(t.Context()))
+	testenv.Must(t, r.Verify(t.Context()))
 	if err := r.Append(t.Context(), event(2)); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("append: got %v, want fs.ErrPermission", err)
 	}
-	must(t, r.Close())
-	must(t, l.Close())
+	testenv.Must(t, r.Close())
+	testenv.Must(t, l.Close())
 	alone, err := OpenReadOnly(dir)
-	must(t, err)
-	must(t, alone.Verify(t.Context()))
-	must(t, alone.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, alone.Verify(t.Context()))
+	testenv.Must(t, alone.Close())
 }
 
 func TestOtherUsersAreKeptOut(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
 	l, err := Open(dir)
-	must(t, err)
-	must(t, l.Append(t.Context(), event(0)))
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	testenv.Must(t, err)
+	testenv.Must(t, l.Append(t.Context(), event(0)))
+	testenv.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -327,11 +322,11 @@ func TestOtherUsersAreKeptOut(t *testing.T) {
 		}
 		return err
 	}))
-	must(t, l.Close())
+	testenv.Must(t, l.Close())
 	for path, mode := range map[string]fs.FileMode{dir: 0o750, filepath.Join(dir, fileName): 0o604} {
 		info, err := os.Stat(path)
-		must(t, err)
-		must(t, os.Chmod(path, mode))
+		testenv.Must(t, err)
+		testenv.Must(t, os.Chmod(path, mode))
 		_, errWrite := Open(dir)
 		_, errRead := OpenReadOnly(dir)
 		for _, err := range []error{errWrite, errRead} {
@@ -340,19 +335,19 @@ func TestOtherUsersAreKeptOut(t *testing.T) {
 				t.Errorf("mode %v: got %v, want an AccessError with the command", mode, err)
 			}
 		}
-		must(t, os.Chmod(path, info.Mode().Perm()))
+		testenv.Must(t, os.Chmod(path, info.Mode().Perm()))
 	}
-	must(t, open(t, dir).Verify(t.Context()))
+	testenv.Must(t, open(t, dir).Verify(t.Context()))
 }
 
 func TestNewerLedgerIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := stateDir(t)
 	l, err := Open(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	_, err = l.write.Exec(`PRAGMA user_version = 2`)
-	must(t, err)
-	must(t, l.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, l.Close())
 	_, errWrite := Open(dir)
 	_, errRead := OpenReadOnly(dir)
 	for _, err := range []error{errWrite, errRead} {

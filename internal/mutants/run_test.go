@@ -22,6 +22,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 // mutated are the packages whose rules are taken away one by one, and seldom
@@ -148,13 +150,9 @@ func newBuild(t *testing.T, dir string) build {
 	temp := t.TempDir()
 	write := func(name, text string) {
 		to := filepath.Join(temp, name)
-		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(to, []byte(text), 0o600))
 		at, err := filepath.Abs(filepath.Join(b.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		overlay[at] = to
 	}
 	p := load(t, b.dir)
@@ -168,13 +166,9 @@ func newBuild(t *testing.T, dir string) build {
 	sum.Sum(b.digest[:0])
 	b.mutants = r.mutants
 	data, err := json.Marshal(map[string]any{"Replace": overlay})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	list := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(list, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(list, data, 0o600))
 	goTool(t, b.dir, "test", "-c", "-trimpath", "-ldflags=-s -w", "-overlay", list, "-o", b.binary, ".")
 	return b
 }
@@ -214,13 +208,9 @@ func load(t *testing.T, dir string) loaded {
 			continue
 		}
 		text, err := os.ReadFile(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		file, err := parser.ParseFile(p.fset, at, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		p.names, p.texts, p.files = append(p.names, filepath.Base(at)), append(p.texts, string(text)), append(p.files, file)
 	}
 	config := types.Config{Importer: importer.ForCompiler(p.fset, "gc", exports(t, dir))}
@@ -298,9 +288,7 @@ func (b build) tests(ctx context.Context, id int, which ...string) error {
 func readSurvivors(t *testing.T) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/survivors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out := make(map[string]string)
 	reason := ""
 	for line := range strings.Lines(string(data)) {
@@ -400,9 +388,7 @@ func h(any interface{}) (name string) {
 func TestRewrite(t *testing.T) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "p.go", unwritten, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	config := types.Config{Importer: importer.ForCompiler(fset, "gc", exports(t, filepath.Join("..", "..", "harness")))}
 	if _, err := config.Check("p", fset, []*ast.File{file}, info); err != nil {

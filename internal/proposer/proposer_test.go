@@ -142,9 +142,7 @@ func TestCommandIsToldTheBriefAlone(t *testing.T) {
 	dump := t.TempDir()
 	script := filepath.Join(dump, "propose.sh")
 	text := "#!/bin/sh\ncat >" + dump + "/stdin\nenv >" + dump + "/env\nls -A >" + dump + "/dir\nprintf '%s\\n' \"$@\" >" + dump + "/args\npwd >" + dump + "/pwd\nprintf '%s' '" + good + "'\n"
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(script, []byte(text), 0o755))
 	b := brief()
 	env := append(os.Environ(), "ANTHROPIC_API_KEY=sk-planted", "CLAUDE_CODE_OAUTH_TOKEN=planted", "LOOPD_STATE=/planted", "SSH_AUTH_SOCK=/planted")
 	if _, err := (Command{Args: []string{script, "one", "two"}, Limit: time.Minute, Environ: env}).Propose(t.Context(), b); err != nil {
@@ -152,9 +150,7 @@ func TestCommandIsToldTheBriefAlone(t *testing.T) {
 	}
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join(dump, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return string(data)
 	}
 	var got propose.Brief
@@ -205,9 +201,7 @@ func newRig(t *testing.T, binary agent.Binary, answer string) *rig {
 		r.system, r.prompts = append(r.system, system), append(r.prompts, prompt)
 		return answer, strings.Contains(system, SystemMark)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { model.Close() })
 	r.through(t, binary, model.URL())
 	return r
@@ -217,13 +211,9 @@ func newRig(t *testing.T, binary agent.Binary, answer string) *rig {
 func (r *rig) through(t *testing.T, binary agent.Binary, api string) {
 	t.Helper()
 	upstream, err := url.Parse(api)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	gate, err := gateway.Start(t.Context(), upstream, gateway.Credential{Header: gateway.HeaderKey, Value: "sk-real-key"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
 	r.options = trial.Options{Agent: binary, Gateway: gate, Suite: harness.Suite{Launch: harness.Launch{Env: []string{
 		"PATH", "HOME", "CLAUDE_CONFIG_DIR", "TMPDIR", "LANG", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY",
@@ -237,9 +227,7 @@ func (r *rig) through(t *testing.T, binary agent.Binary, api string) {
 func (r *rig) ask(t *testing.T, limit time.Duration) ([]candidates.Candidate, *Agent, error) {
 	t.Helper()
 	a, err := NewAgent(t.Context(), r.options, "claude-sonnet-5-5", limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	list, err := a.Propose(t.Context(), brief())
 	return list, a, err
 }
@@ -302,9 +290,7 @@ func (r *rig) api(t *testing.T, binary agent.Binary, h http.HandlerFunc) {
 	t.Helper()
 	server := &http.Server{Handler: h}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = server.Serve(l) })
 	t.Cleanup(func() { server.Close(); wait.Wait() })
@@ -338,15 +324,11 @@ func TestAgentThatHangsFailsOrMeetsALimit(t *testing.T) {
 // tool, nothing of the brief among its arguments, and no key but a dummy.
 func TestAgentSeesTheWordingAlone(t *testing.T) {
 	dump := testenv.OpenDir(t)
-	if err := os.Chmod(dump, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(dump, 0o777))
 	script := filepath.Join(dump, "claude")
 	line := `{"type":"result","subtype":"success","is_error":false,"result":"","total_cost_usd":0.5,"usage":{"input_tokens":3,"output_tokens":4}}`
 	text := "#!/bin/sh\nfind . -type f >" + dump + "/files\nenv >" + dump + "/env\nprintf '%s\\n' \"$@\" >" + dump + "/args\nprintf '%s\\n' '" + line + "'\n"
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(script, []byte(text), 0o755))
 	t.Setenv("LOOPD_PLANTED", "planted")
 	r := &rig{}
 	r.through(t, agent.Binary{Path: script, Version: "0"}, "http://127.0.0.1:9")
@@ -357,9 +339,7 @@ func TestAgentSeesTheWordingAlone(t *testing.T) {
 	}
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join(dump, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return string(data)
 	}
 	files := strings.Fields(read("files"))

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 const exact = `Tr/oub?ad our+"42"&é`
@@ -77,9 +79,7 @@ func stream(t testing.TB, r *Redactor, pieces ...string) string {
 			t.Fatalf("write: got %d, %v, want %d", n, err, len(p))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 	return out.String()
 }
 
@@ -219,9 +219,7 @@ func TestHoldingBackIsBounded(t *testing.T) {
 				t.Fatalf("%q: %d bytes are held back", unit, len(w.held))
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Close())
 	}
 }
 
@@ -271,8 +269,6 @@ func BenchmarkWriter(b *testing.B) {
 			}
 			rest = rest[n:]
 		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, w.Close())
 	}
 }

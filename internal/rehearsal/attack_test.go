@@ -10,23 +10,18 @@ import (
 	"loopd/harness/exploits"
 	"loopd/internal/agent"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 )
 
 // fabricateBundled runs a bundled suite through the stand-in.
 func fabricateBundled(t *testing.T, suite string) fabricated {
 	t.Helper()
 	h := home(t.TempDir())
-	if err := h.Make(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, h.Make())
 	sealed, err := h.OpenBundledSuite(t.Context(), suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w, err := BundledPlugin(sealed.Suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	o := SelfTestOptions{
 		Suite: sealed.Suite, Wording: w, Parallel: 2,
 		Binary: agent.Binary{Path: "/proc/self/exe", Version: standin.CLIVersion, SHA256: "standin"},
@@ -35,9 +30,7 @@ func fabricateBundled(t *testing.T, suite string) fabricated {
 		o.UID = nobody
 	}
 	f, err := fabricate(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f
 }
 
@@ -61,9 +54,7 @@ func TestExploits(t *testing.T) {
 func attacked(t *testing.T, f fabricated, fewest int) {
 	t.Helper()
 	r, err := f.attack(t.Context(), scorerOf(f.suite), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range r.Cases {
 		if !c.Right {
 			t.Errorf("%s %s %s: got %s %s %v, want %s %s %s", c.Scenario, c.Run, c.Damage, c.Class, c.Got, c.Reasons, c.WantClass, c.Want, c.WantReason)
@@ -130,9 +121,7 @@ func loosened(t *testing.T, suite string, f fabricated) {
 			loosen(&s, &run)
 			return scorerOf(s)(ctx, s, run)
 		}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if passes := len(r.Attempts) - r.Killed(); passes == 0 {
 			t.Errorf("%s: no exploit passes", name)
 		}

@@ -76,9 +76,7 @@ func (k *soak) toItsEnd(t *testing.T) {
 		t.Fatalf("go on after the kills: %v: %s", err, cmd.Stderr)
 	}
 	var r Result
-	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(out, &r))
 	sameEverywhere(t, r, home(filepath.Join(k.root, "work")).Results())
 	k.wantAcked(t)
 	nothingLeft(t, filepath.Join(k.root, "tmp"))
@@ -92,9 +90,7 @@ func (k *soak) freshStart(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(work, "rehearsal.json")); err == nil {
 		return
 	}
-	if err := os.RemoveAll(work); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(work))
 }
 
 // killOnce starts or continues the rehearsal and kills it after a random while;
@@ -105,18 +101,14 @@ func (k *soak) killOnce(t *testing.T) bool {
 	_, err := os.Stat(filepath.Join(k.root, "work", "rehearsal.json"))
 	cmd := command(t.Context(), t, small(), k.root, err == nil)
 	told, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cmd.ExtraFiles, cmd.Env = []*os.File{write}, append(cmd.Env, toldVariable+"=1")
 	// Every fourth hits the set-up or the mending, the others the sessions.
 	after := time.Duration(rand.Float64() * float64(2500*time.Millisecond))
 	kill := time.AfterFunc(time.Hour, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	if rand.IntN(4) == 0 {
 		kill.Reset(after / 2)
 	}
@@ -211,9 +203,7 @@ func ledgerError(t *testing.T, h campaign.Home) error {
 func nothingLeft(t *testing.T, tmp string) {
 	t.Helper()
 	left, err := os.ReadDir(tmp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, e := range left {
 		if strings.Trim(e.Name(), "0123456789") != "" { // numbered ones are no sandboxes
 			t.Errorf("%s was left in the directory for temporary files", e.Name())

@@ -88,9 +88,7 @@ func hits(t *testing.T) []string {
 		out = append(out, names...)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	slices.Sort(out)
 	for i := range out[:max(len(out)-1, 0)] {
 		if out[i] == out[i+1] {
@@ -135,9 +133,7 @@ func TestHitsAreFound(t *testing.T) {
 		`other.Hit("a"); Hit("b"); f.x.y()`: "",
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\nfunc f() {"+text+"}", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		names, err := hitsOf(file)
 		got := strings.Join(names, " ")
 		if err != nil {
@@ -236,9 +232,7 @@ func killedAt(t *testing.T, all ...point) []point {
 	}
 	var r Result
 	out := goOn(t, root)
-	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(out, &r))
 	sameEverywhere(t, r, home(filepath.Join(root, "work")).Results())
 	nothingLeft(t, filepath.Join(root, "tmp"))
 	noLeftovers(t, filepath.Join(root, "work"))
@@ -265,9 +259,7 @@ func armed(t *testing.T, root, point string) *exec.Cmd {
 	_, err := os.Stat(filepath.Join(work, "rehearsal.json"))
 	resume := err == nil
 	if !resume { // killed before it was set up: begin anew
-		if err := os.RemoveAll(work); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(work))
 	}
 	cmd := command(t.Context(), t, small(), root, resume)
 	cmd.Env = append(cmd.Env, failpoint.Variable+"="+point, pinVariable+"="+filepath.Join(root, "pin"))
@@ -307,18 +299,14 @@ func goOn(t *testing.T, root string) []byte {
 // leaves the Surface, and files that are none.
 func dropInto(t *testing.T, h campaign.Home) {
 	t.Helper()
-	if err := os.MkdirAll(h.Spool(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(h.Spool(), 0o700))
 	if _, err := h.Drop(campaign.Dropped{Rationale: "leaves the surface", Files: map[string]string{"README.md": "ours\n"}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
 		"b-binary": "\x00\xff\xfe", "c-half": "rationale: \"half a fi", "d-empty": "", "e-list": "- a\n", "f-unknown": "wording: better\n",
 	} {
-		if err := os.WriteFile(filepath.Join(h.Spool(), name+".yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(h.Spool(), name+".yaml"), []byte(text), 0o600))
 	}
 }
 
@@ -335,9 +323,7 @@ func noLeftovers(t *testing.T, dir string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }
 
 // soundLedger wants every hash right, whenever it is looked at.

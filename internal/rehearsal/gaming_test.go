@@ -29,9 +29,7 @@ func TestGamingIsNotKept(t *testing.T) {
 				}
 			}
 			r, err := Run(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if len(r.Candidates) != 1 || r.Candidates[0].Reason != ends[kind] || r.Mismatches != 0 || r.Outcome != loop.NoChange || told == 0 {
 				t.Errorf("got %+v, outcome %q, %d mismatches, %d sessions that fail for %s", r.Candidates, r.Outcome, r.Mismatches, told, reason)
 			}

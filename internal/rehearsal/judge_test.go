@@ -17,9 +17,7 @@ import (
 func bundled(t *testing.T) harness.Suite {
 	t.Helper()
 	sealed, err := campaign.Home{Dir: t.TempDir()}.OpenBundled(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return sealed.Suite
 }
 

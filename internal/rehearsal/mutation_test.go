@@ -139,9 +139,7 @@ func mutated(t *testing.T, m mutation, at moment, after int, pick uint64) {
 	}
 	o.Observe = func(s *loop.State, _ loop.Event) { state = s }
 	r, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	named := strings.Contains(r.HaltedBy, path) || slices.ContainsFunc(r.Drift, func(d frozen.Delta) bool { return d.Path == path })
 	if !strings.HasPrefix(r.HaltedBy, string(harness.DriftedSeal)) || path == "" || !named {
 		t.Errorf("%s of %q: halted by %q for %v", m.name, path, r.HaltedBy, r.Drift)

@@ -12,6 +12,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -24,9 +25,7 @@ func bundledSuite(t *testing.T) harness.Suite {
 func suiteOf(t *testing.T, name string) harness.Suite {
 	t.Helper()
 	suite, err := campaign.ReadBundled(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return suite
 }
 
@@ -48,13 +47,9 @@ func wholePlan(t *testing.T) Plan {
 func planned(t *testing.T, suite harness.Suite, n int) Plan {
 	t.Helper()
 	sown, err := ReadPlanting(suite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	plan, err := NewPlan(sown, suite.Cells(harness.Objective), suite.Cells(harness.Guard), n, loop.Fast, NoFault)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return plan
 }
 

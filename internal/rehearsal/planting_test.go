@@ -9,6 +9,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -34,13 +35,9 @@ func TestGenericPlan(t *testing.T) {
 	t.Parallel()
 	suite, files := tides(harness.Note{Kind: harness.NoteFile, File: "hooks/note.md"})
 	sown, err := plantingFor(suite, files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	plan, err := NewPlan(sown, suite.Cells(harness.Objective), suite.Cells(harness.Guard), 0, loop.Fast, NoFault)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	surface := candidates.NewSurface(files, "hooks/note.md")
 	champion := files
 	seen := map[string]string{surface.Digest(files): "start"}
@@ -98,13 +95,9 @@ func TestGenericPlanWithoutANote(t *testing.T) {
 	suite, files := tides(harness.Note{Kind: harness.NoteNone})
 	delete(files, "hooks/note.md")
 	sown, err := plantingFor(suite, files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	plan, err := NewPlan(sown, suite.Cells(harness.Objective), nil, 0, loop.Fast, NoFault)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, p := range plan.Candidates {
 		if p.Kind == LongNote || p.edits[0].Path == "" {
 			t.Errorf("%s %s: edits %q", p.ID, p.Kind, p.edits[0].Path)
@@ -124,9 +117,7 @@ func TestGenericPlanWithoutANote(t *testing.T) {
 func TestPlantingDamage(t *testing.T) {
 	t.Parallel()
 	suite, err := campaign.ReadBundled(campaign.BundledSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	at := func(p *Planting, k Kind) *Sown {
 		return &p.Sown[slices.IndexFunc(p.Sown, func(s Sown) bool { return s.Kind == k })]
 	}
@@ -148,9 +139,7 @@ func TestPlantingDamage(t *testing.T) {
 		"a known fault and a re": func(p *Planting) { p.Faults[0].Rep = 0 },
 	} {
 		p, err := ReadPlanting(suite)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if damage(&p); p.validate() == nil || !strings.Contains(p.validate().Error(), want) {
 			t.Errorf("got %v, want %q in it", p.validate(), want)
 		}
@@ -164,9 +153,7 @@ func TestPlantingNamesCellsThereAre(t *testing.T) {
 	for _, name := range suiteNames(t) {
 		suite := suiteOf(t, name)
 		p, err := ReadPlanting(suite)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if len(p.Sown) < 18 || len(p.Faults) < 3 {
 			t.Errorf("%s: %d candidates and %d faults", name, len(p.Sown), len(p.Faults))
 		}

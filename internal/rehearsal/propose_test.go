@@ -21,9 +21,7 @@ func nullWorld(p ProposerKind, sessions int) Setup {
 func TestNullWorldOfBuiltin(t *testing.T) {
 	t.Parallel()
 	res, err := Run(t.Context(), options(nullWorld(BuiltinProposer, 90), filepath.Join(testenv.OpenDir(t), "work")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p := res.Proposals
 	if p == nil || p.Made < 3 || p.Made != p.Asks || p.InVain != 0 || len(res.Candidates) != p.Made {
 		t.Fatalf("got %+v with %d candidates, want one for each ask", p, len(res.Candidates))
@@ -43,9 +41,7 @@ func TestNullWorldOfBuiltin(t *testing.T) {
 func TestNullWorldOfAnAgent(t *testing.T) {
 	t.Parallel()
 	res, err := Run(t.Context(), options(nullWorld(AgentProposer, 90), filepath.Join(testenv.OpenDir(t), "work")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p := res.Proposals
 	if p == nil || p.LeaksPlanted != 40 || p.LeaksAccepted != 0 || p.CleanPlanted != 40 || p.CleanRefused > 2 {
 		t.Fatalf("got %+v, want 40 leaks planted and none accepted, and at most 2 of 40 clean edits refused", p)
@@ -69,9 +65,7 @@ func TestEverySuiteHasAScript(t *testing.T) {
 	for _, name := range suiteNames(t) {
 		suite := suiteOf(t, name)
 		p, err := ReadPlanting(suite)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r := &run{Options: Options{Setup: Setup{Proposer: AgentProposer}}, sealed: campaign.Sealed{Suite: suite}}
 		s, err := r.readScript(p)
 		if err != nil || len(s.leaks) != 40 || len(s.clean) != 40 {

@@ -36,16 +36,12 @@ func command(ctx context.Context, t *testing.T, s Setup, root string, resume boo
 	described, err := json.Marshal(map[string]any{
 		"seed": s.Seed, "profile": s.Profile, "agent": s.Agent, "candidates": s.Candidates, "sessions": s.Sessions, "scenarios": s.Scenarios, "Dir": filepath.Join(root, "work"), "Resume": resume,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", string(described))
 	cmd.Args[0] = asChild
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(root, "tmp"))
 	cmd.Stderr = &bytes.Buffer{}
-	if err := os.MkdirAll(filepath.Join(root, "tmp"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Join(root, "tmp"), 0o755))
 	return cmd
 }
 
@@ -265,9 +261,7 @@ func TestDrift(t *testing.T) {
 	s.Fault = FrozenDrift
 	dir := filepath.Join(testenv.OpenDir(t), "work")
 	r, err := Run(t.Context(), options(s, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !strings.HasPrefix(r.HaltedBy, string(harness.DriftedSeal)) || r.Outcome != "" {
 		t.Errorf("got halted by %q, outcome %q", r.HaltedBy, r.Outcome)
 	}
@@ -320,9 +314,7 @@ func drainAfter(t *testing.T, o Options, n int) Result {
 		}
 	}
 	r, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return r
 }
 
@@ -331,9 +323,7 @@ func TestRealAgent(t *testing.T) {
 	path := testenv.NeedClaude(t)
 	root := testenv.OpenDir(t)
 	binary, err := agent.Pin(t.Context(), path, filepath.Join(root, "agent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := small()
 	s.Agent = Claude
 	o := options(s, filepath.Join(root, "work"))
@@ -357,9 +347,7 @@ func TestRealAgent(t *testing.T) {
 func TestNotEmpty(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644))
 	_, err := Run(t.Context(), options(small(), dir))
 	if err == nil || !strings.Contains(err.Error(), dir+" is not empty") {
 		t.Errorf("got %v, want a refusal that names the directory", err)
@@ -375,26 +363,18 @@ func TestNotEmpty(t *testing.T) {
 func TestUserState(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "os-adr")
-	if err := makeUser(t.Context(), "os-adr", dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, makeUser(t.Context(), "os-adr", dir))
 	before, err := userState(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	changed := func(name string, do func(path string) error) bool {
 		path := filepath.Join(dir, name)
 		old, readErr := os.ReadFile(path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if err := do(path); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		now, err := userState(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if readErr != nil {
 			os.Remove(path)
 		} else if err := os.WriteFile(path, old, 0o644); err != nil {
@@ -419,9 +399,7 @@ func TestUserState(t *testing.T) {
 	if !changed("bin/adr-find", func(p string) error { return os.Chmod(p, 0o600) }) {
 		t.Error("a change of mode is not seen")
 	}
-	if err := os.Chmod(filepath.Join(dir, "bin/adr-find"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(filepath.Join(dir, "bin/adr-find"), 0o755))
 	for _, name := range []string{".git/refs/heads/loopd/x/1", ".git/objects/ab/cd"} {
 		if changed(name, grow) {
 			t.Errorf("%s: loopd's own is counted as the user's", name)
@@ -443,9 +421,7 @@ func sameEverywhere(t *testing.T, r Result, results string) {
 		t.Errorf("got outcome %s, want %s; evidence at the gate (-want +got):\n%s", r.Outcome, w.result.Outcome, diff)
 	}
 	got, err := rows(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for id, same := range got {
 		if len(same) != 1 {
 			t.Errorf("trial %s: got %d rows, want 1", id, len(same))
@@ -467,9 +443,7 @@ func TestRehearsalWithoutHook(t *testing.T) {
 		Seed: 1, Agent: StandIn, Profile: loop.Fast, Suite: "nine-skills", Candidates: 2, Sessions: 160, Scenarios: []string{"L1", "C1", "E1", "N1"},
 	}
 	r, err := Run(t.Context(), options(s, filepath.Join(testenv.OpenDir(t), "work")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Mismatches != 0 || len(r.Candidates) != s.Candidates || r.Outcome == "" {
 		t.Errorf("outcome %q, %d mismatches: %+v", r.Outcome, r.Mismatches, r.Candidates)
 	}

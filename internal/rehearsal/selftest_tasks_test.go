@@ -7,28 +7,21 @@ import (
 	"testing"
 
 	"loopd/internal/agent"
+	"loopd/internal/testenv"
 )
 
 // TestSelfTestUsesNoTask has every fabricated run write down what it was asked.
 func TestSelfTestUsesNoTask(t *testing.T) { // req 41
 	t.Parallel()
 	h := home(t.TempDir())
-	if err := h.Make(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, h.Make())
 	sealed, err := h.OpenBundled(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	said := filepath.Join(dir, "said")
-	if err := os.Mkdir(said, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(said, 0o700))
 	path := filepath.Join(dir, "agent")
-	if err := os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\ncat > '%s/'$$\n", said), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\ncat > '%s/'$$\n", said), 0o755))
 	r, err := SelfTest(t.Context(), SelfTestOptions{Suite: sealed.Suite, Binary: agent.Binary{Path: path}, Parallel: 2})
 	cases := r.Cases
 	if err != nil || len(cases) == 0 {
@@ -40,9 +33,7 @@ func TestSelfTestUsesNoTask(t *testing.T) { // req 41
 	}
 	for _, p := range prompts {
 		data, err := os.ReadFile(filepath.Join(said, p.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if string(data) != neutralTask {
 			t.Errorf("a run was asked %d bytes that are not the neutral sentence", len(data))
 		}

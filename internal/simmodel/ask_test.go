@@ -8,6 +8,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 )
 
 // ask calls the handler without a network.
@@ -41,9 +42,7 @@ func TestScriptsForFiles(t *testing.T) {
 			m := simmodel.New(simmodel.Wording{})
 			steps := append(c.steps, harness.Step{Text: "end"})
 			s := simmodel.Session{Scenario: harness.Scenario{Oracle: steps, Nop: steps}}
-			if err := m.Register(key, s); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, m.Register(key, s))
 			var got []string
 			for n := 0; n < 10; n++ {
 				msgs := `{"role":"user","content":"x"}` + strings.Repeat(`,{"role":"assistant","content":"y"}`, n)
@@ -66,9 +65,7 @@ func TestScriptsForFiles(t *testing.T) {
 
 func BenchmarkAnswer(b *testing.B) {
 	m := simmodel.New(simmodel.Wording{Base: map[harness.Cell]float64{r1: 1}, Effects: []simmodel.Effect{{Phrase: "never there"}}})
-	if err := m.Register(key, simmodel.Session{Scenario: scenario(), Cell: r1}); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, m.Register(key, simmodel.Session{Scenario: scenario(), Cell: r1}))
 	body := `{"model":"m","stream":true,"system":"` + strings.Repeat("a word ", 3000) + `","messages":[{"role":"user","content":"x"}]}`
 	b.ReportAllocs()
 	for b.Loop() {

@@ -17,6 +17,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,9 +41,7 @@ func scenario() harness.Scenario {
 func start(t *testing.T, s simmodel.Session) *simmodel.Server {
 	t.Helper()
 	srv, err := simmodel.Start(t.Context(), simmodel.Wording{Base: map[harness.Cell]float64{r1: 0.5}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := srv.Close(); err != nil {
 			t.Error(err)
@@ -53,9 +52,7 @@ func start(t *testing.T, s simmodel.Session) *simmodel.Server {
 	if s.Scenario.ID == "" {
 		s.Scenario = scenario()
 	}
-	if err := srv.Register(key, s); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, srv.Register(key, s))
 	return srv
 }
 
@@ -73,17 +70,13 @@ func body(n int, stream bool) string {
 func post(t *testing.T, url, body string, header ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(header) == 0 {
 		header = []string{"X-Api-Key", key}
 	}
 	req.Header.Set(header[0], header[1])
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -91,9 +84,7 @@ func post(t *testing.T, url, body string, header ...string) *http.Response {
 func read(t *testing.T, resp *http.Response) map[string]any {
 	t.Helper()
 	var m map[string]any
-	if err := json.NewDecoder(resp.Body).Decode(&m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.NewDecoder(resp.Body).Decode(&m))
 	return m
 }
 
@@ -180,18 +171,14 @@ func TestStreamSpellsTheSameAnswer(t *testing.T) {
 func assemble(t *testing.T, r io.Reader) (names []string, msg map[string]any) {
 	t.Helper()
 	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var content map[string]any
 	var text, input string
 	for f := range strings.SplitSeq(strings.TrimSuffix(string(data), "\n\n"), "\n\n") {
 		name, payload, _ := strings.Cut(f, "\ndata: ")
 		names = append(names, strings.TrimPrefix(name, "event: "))
 		var e map[string]any
-		if err := json.Unmarshal([]byte(payload), &e); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(payload), &e))
 		if e["type"] != names[len(names)-1] {
 			t.Errorf("type %v under the name %s", e["type"], names[len(names)-1])
 		}
@@ -214,9 +201,7 @@ func assemble(t *testing.T, r io.Reader) (names []string, msg map[string]any) {
 		content["text"] = text
 	} else {
 		var in any
-		if err := json.Unmarshal([]byte(input), &in); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(input), &in))
 		content["input"] = in
 	}
 	msg["content"] = []any{content}
@@ -349,9 +334,7 @@ func TestHangHoldsUntilTheClientGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := simmodel.New(simmodel.Wording{})
-		if err := m.Register(key, simmodel.Session{Scenario: scenario(), Fault: simmodel.FaultHang}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.Register(key, simmodel.Session{Scenario: scenario(), Fault: simmodel.FaultHang}))
 		ctx, cancel := context.WithCancel(t.Context())
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/messages", strings.NewReader(body(0, true)))
 		req.Header.Set("X-Api-Key", key)
@@ -375,16 +358,10 @@ func TestHangHoldsUntilTheClientGivesUp(t *testing.T) {
 func TestCloseEndsHeldAnswers(t *testing.T) {
 	t.Parallel()
 	srv, err := simmodel.Start(t.Context(), simmodel.Wording{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.Register(key, simmodel.Session{Scenario: scenario(), Fault: simmodel.FaultHang}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, srv.Register(key, simmodel.Session{Scenario: scenario(), Fault: simmodel.FaultHang}))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL()+"/v1/messages", strings.NewReader(body(0, true)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	req.Header.Set("X-Api-Key", key)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	sent := make(chan struct{})
@@ -413,9 +390,7 @@ func TestWordingIsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	w := simmodel.Wording{Effects: []simmodel.Effect{{Phrase: "MAGIC words", Lift: 1, Cells: []harness.Cell{r1}}}}
 	m := simmodel.New(w)
-	if err := m.Register(key, simmodel.Session{Scenario: scenario(), Cell: r1}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, m.Register(key, simmodel.Session{Scenario: scenario(), Cell: r1}))
 	user := func(text string) string { return `{"role":"user","content":[{"type":"text","text":"` + text + `"}]}` }
 	system := func(text string) string { return `{"role":"system","content":"` + text + `"}` }
 	answer := `{"role":"assistant","content":"x"}`

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 const (
@@ -48,9 +50,7 @@ func TestReadStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, err := readStream(strings.NewReader(c.stream))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if a.text() != c.text || a.stopReason != c.stop || a.id != "m1" {
 				t.Errorf("got %q %q %q", a.text(), a.stopReason, a.id)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 )
 
 // TestFaultsOfTheProcess: what a planted fault leaves of the output, and the exit
@@ -29,9 +30,7 @@ func TestFaultsOfTheProcess(t *testing.T) {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, goodHook)
-			if err := os.WriteFile(r.path("cfg/"+standin.FaultFile), []byte(fault), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(r.path("cfg/"+standin.FaultFile), []byte(fault), 0o644))
 			o := inProcess(r)
 			if o.code != want.code || !want.lines(o.kinds()) {
 				t.Errorf("exit %d, want %d; lines %v", o.code, want.code, o.kinds())

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loopd/internal/testenv"
 )
 
 // joined is the whole stream as compact JSON.
@@ -19,9 +21,7 @@ func joined(t *testing.T, o outcome) string {
 	var b strings.Builder
 	for _, l := range o.lines {
 		data, err := json.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b.Write(data)
 		b.WriteByte('\n')
 	}
@@ -111,9 +111,7 @@ func TestKeysAreTheRealOnes(t *testing.T) {
 				t.Fatalf("no situation %s", name)
 			}
 			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			real := outcome{lines: parseLines(t, data)}
 			r := newRig(t, goodHook)
 			prepare(r)

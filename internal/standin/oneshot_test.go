@@ -11,6 +11,7 @@ import (
 
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 )
 
 func oneShotArgs(system string) []string {
@@ -31,9 +32,7 @@ func TestOneShot(t *testing.T) {
 	t.Cleanup(server.Close)
 	system := filepath.Join(t.TempDir(), "system.txt")
 	for text, want := range map[string]string{"Be brief.": "heard why?", "Be long.": ""} {
-		if err := os.WriteFile(system, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(system, []byte(text), 0o644))
 		var stdout, stderr bytes.Buffer
 		env := []string{"ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=anyone", "CLAUDE_CODE_MAX_RETRIES=0"}
 		code := standin.Main(t.Context(), oneShotArgs(system), env, t.TempDir(), strings.NewReader("why?"), &stdout, &stderr)

@@ -28,15 +28,11 @@ import (
 func realCLI(t *testing.T) agent {
 	t.Helper()
 	binary, err := filepath.EvalSymlinks(testenv.NeedClaude(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return func(r *rig) outcome {
 		r.t.Helper()
 		exe := r.path("claude")
-		if err := linkOrCopy(binary, exe); err != nil {
-			r.t.Fatal(err)
-		}
+		testenv.Must(r.t, linkOrCopy(binary, exe))
 		cmd := exec.Command(exe, r.args()...)
 		if os.Geteuid() == 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
@@ -137,15 +133,11 @@ func compareRecord(t *testing.T, name string, r *rig, o outcome) {
 	t.Helper()
 	file := filepath.Join("testdata", "real", name+".jsonl")
 	if testenv.Updating() {
-		if err := os.WriteFile(file, neutral(t, r, o), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, neutral(t, r, o), 0o644))
 		return
 	}
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	recorded := parseLines(t, data)
 	if diff := cmp.Diff(keySets(recorded), keySets(o.lines)); diff != "" {
 		t.Errorf("keys (-recorded +now):\n%s", diff)
@@ -167,9 +159,7 @@ func neutral(t *testing.T, r *rig, o outcome) []byte {
 			}
 		}
 		data, err := json.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		out.Write(append(data, '\n'))
 	}
 	text := strings.ReplaceAll(out.String(), r.root, "/sandbox")

@@ -19,6 +19,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 )
 
 // asProcess makes the test binary behave as the stand-in.
@@ -89,14 +90,10 @@ func tinyScenario() harness.Scenario {
 func newRig(t testing.TB, hook string) *rig {
 	t.Helper()
 	made, err := os.MkdirTemp("", "standin-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(made) })
 	root, err := filepath.EvalSymlinks(made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cell := harness.Cell{Scenario: "T1", Tier: "small"}
 	r := &rig{t: t, root: root, tier: model5, session: simmodel.Session{Scenario: tinyScenario(), Cell: cell}}
 	r.model = simmodel.New(simmodel.Wording{Base: map[harness.Cell]float64{cell: 1}})
@@ -122,16 +119,12 @@ func newRig(t testing.TB, hook string) *rig {
 func (r *rig) path(name string) string { return filepath.Join(r.root, name) }
 
 func (r *rig) mkdir(name string) {
-	if err := os.MkdirAll(r.path(name), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, os.MkdirAll(r.path(name), 0o755))
 }
 
 func (r *rig) put(name, text string, mode os.FileMode) {
 	r.mkdir(filepath.Dir(name))
-	if err := os.WriteFile(r.path(name), []byte(text), mode); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, os.WriteFile(r.path(name), []byte(text), mode))
 }
 
 // own hands the sandbox to the unprivileged user when the test is root.
@@ -145,9 +138,7 @@ func (r *rig) own() {
 		}
 		return os.Lchown(p, unprivileged, unprivileged)
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 }
 
 func (r *rig) record(w http.ResponseWriter, req *http.Request) {
@@ -192,9 +183,7 @@ type agent func(r *rig) outcome
 
 func (r *rig) register() {
 	r.t.Helper()
-	if err := r.model.Register(key, r.session); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, r.model.Register(key, r.session))
 }
 
 // inProcess calls Main directly.
@@ -210,9 +199,7 @@ func inProcess(r *rig) outcome {
 func ownProcess(r *rig) outcome {
 	r.t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	return r.execute(exec.Command(exe, r.args()...), append(r.environ(), asProcess+"=1"))
 }
 
@@ -256,9 +243,7 @@ func (r *rig) sent() string {
 	var req struct {
 		Messages []struct{ Content any }
 	}
-	if err := json.Unmarshal(r.bodies[0], &req); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, json.Unmarshal(r.bodies[0], &req))
 	var b strings.Builder
 	for _, m := range req.Messages {
 		collectTexts(m.Content, &b)
@@ -282,9 +267,7 @@ func collectTexts(v any, b *strings.Builder) {
 func (r *rig) file(name string) string {
 	r.t.Helper()
 	data, err := os.ReadFile(r.path(name))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	return string(data)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // results plays steps and returns the content of each tool result, and whether
@@ -89,9 +90,7 @@ func TestBashHasItsOwnSession(t *testing.T) {
 		t.Errorf("shell %s is in session %s", fields[1], fields[2])
 	}
 	pid, err := strconv.Atoi(fields[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Errorf("the background child did not outlive its shell: %v", err)
 	}

@@ -3,6 +3,8 @@ package survey
 import (
 	"testing"
 	"testing/fstest"
+
+	"loopd/internal/testenv"
 )
 
 // A plugin without a manifest is surveyed under the name it is listed by, and told
@@ -21,9 +23,7 @@ func TestReadListed(t *testing.T) {
 		t.Fatalf("got %+v, %v", places, err)
 	}
 	below, err := fsys.Sub(places[0].Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := Read(below); err == nil {
 		t.Error("a plugin without a manifest is read as one that has it")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // tree makes a file system of texts by path.
@@ -45,9 +46,7 @@ func with(files map[string]string) fstest.MapFS {
 func survey(t *testing.T, files map[string]string) Plugin {
 	t.Helper()
 	p, err := Read(with(files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }
 
@@ -250,9 +249,7 @@ func TestReadFollowsNoLinkAndBlocksOnNothing(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	put := func(name, text string) {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 	}
 	put(ManifestPath, `{"name": "tide"}`)
 	put("skills/pipe/x", "")
@@ -266,13 +263,9 @@ func TestReadFollowsNoLinkAndBlocksOnNothing(t *testing.T) {
 		os.Mkdir(filepath.Join(dir, "skills", "near"), 0o755), os.Symlink("../../texts/a.md", filepath.Join(dir, "skills", "near", skillFile)),
 		os.Mkdir(filepath.Join(dir, hooksFile[:5]), 0o755), os.Mkdir(filepath.Join(dir, hooksFile), 0o755),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer root.Close()
 	p, err := Read(root.FS())
 	if err != nil || len(p.Skills) != 0 || len(p.Commands)+len(p.Agents)+len(p.Programs) != 0 {

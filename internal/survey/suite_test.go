@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/scenarios"
 )
 
@@ -36,9 +37,7 @@ When can one land?
 func filled(t *testing.T, p Plugin) fstest.MapFS {
 	t.Helper()
 	fsys, err := Suite(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out := maps.Clone(fsys.(fstest.MapFS))
 	hook := harness.HookSilent
 	if len(p.Hook.Commands) > 0 {
@@ -79,19 +78,13 @@ func TestSuiteTeachesByWhatHolds(t *testing.T) {
 func TestSuiteTakesTheBundledProfile(t *testing.T) {
 	t.Parallel()
 	bundled, err := fs.ReadFile(scenarios.FS(), scenarios.Default+"/launch.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	fsys := filled(t, survey(t, nil))
 	got, err := harness.ParseSuite(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	fsys["launch.yaml"] = &fstest.MapFile{Data: bundled}
 	want, err := harness.ParseSuite(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want.Launch.Note, want.Launch.Judge.CommandEnv = harness.Note{Kind: harness.NoteNone}, ""
 	if diff := cmp.Diff(want.Launch, got.Launch); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -32,8 +32,12 @@ func Golden(t testing.TB, path string, got []byte) {
 	}
 }
 
-// Must fails the test at once when err is not nil.
-func Must(t testing.TB, err error) {
+// Must fails the test at once when err is not nil. A property's rapid.T will do
+// for a test.
+func Must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 	"loopd/internal/redact"
 	"loopd/internal/simmodel"
 	"loopd/internal/standin"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/plugins"
 	"loopd/scenarios"
@@ -94,9 +95,7 @@ func newBench(t *testing.T) *bench {
 	}
 	b.start(base)
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	plugin := bundledPlugin(t)
 	b.o.Suite, b.o.Agent = suite, agent.Binary{Path: exe, Version: standin.CLIVersion}
 	b.o.Wording = func(string) (trial.Wording, error) { return wordingOf(t, plugin), nil }
@@ -118,14 +117,10 @@ func (b *bench) seal() harness.Suite {
 			files[place(name)] = &fstest.MapFile{Data: data, Mode: 0o644}
 			return err
 		})
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		testenv.Must(b.t, err)
 	}
 	bundled, err := fs.Sub(scenarios.FS(), "os-adr")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	add(bundled, func(name string) string {
 		if path.Ext(name) == ".md" && name != "rubric.md" {
 			return "scenarios/" + name
@@ -133,21 +128,15 @@ func (b *bench) seal() harness.Suite {
 		return name
 	})
 	add(fixtures.FS(), func(name string) string { return "fixtures/" + name })
-	if err := frozen.Materialise(files, nil, b.dir); err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, frozen.Materialise(files, nil, b.dir))
 	if _, err := frozen.Seal(b.t.Context(), b.dir); err != nil {
 		b.t.Fatal(err)
 	}
 	sealed, err := frozen.Load(b.dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	b.o.Seal = func(ctx context.Context) (*frozen.Drift, error) { return frozen.Verify(ctx, b.dir, sealed.Manifest()) }
 	suite, err := harness.ParseSuite(sealed.FS())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	return suite
 }
 
@@ -155,18 +144,12 @@ func (b *bench) seal() harness.Suite {
 func (b *bench) start(base map[harness.Cell]float64) {
 	b.t.Helper()
 	model, err := simmodel.Start(b.t.Context(), simmodel.Wording{Base: base})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	b.t.Cleanup(func() { model.Close() })
 	upstream, err := url.Parse(model.URL())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	gate, err := gateway.Start(b.t.Context(), upstream, gateway.Credential{Header: gateway.HeaderKey})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	b.t.Cleanup(func() { gate.Close() })
 	b.model, b.o.Gateway = model, gate
 }
@@ -174,13 +157,9 @@ func (b *bench) start(base map[harness.Cell]float64) {
 func bundledPlugin(t *testing.T) harness.Tree {
 	t.Helper()
 	sub, err := fs.Sub(plugins.FS(), "os-adr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tree, err := harness.ReadTree(sub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, f := range tree {
 		f.Mode = plugins.Mode("os-adr/" + name)
 		tree[name] = f
@@ -231,9 +210,7 @@ func (b *bench) executor(ids ...string) *trial.Executor {
 		o.Suite.Scenarios = slices.DeleteFunc(slices.Clone(o.Suite.Scenarios), func(sc harness.Scenario) bool { return !slices.Contains(ids, sc.ID) })
 	}
 	e, err := trial.New(b.t.Context(), o)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	return e
 }
 
@@ -242,9 +219,7 @@ func (b *bench) one(scenario string, p play) harness.Trial {
 	b.t.Helper()
 	spec := b.spec(scenario, "haiku", 1, p)
 	got, err := b.executor(scenario).Run(b.t.Context(), spec)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	return got
 }
 
@@ -258,9 +233,7 @@ func (b *bench) kept(id string) map[string][]byte {
 	out := make(map[string][]byte)
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(b.o.Store, id, e.Name()))
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		testenv.Must(b.t, err)
 		out[e.Name()] = data
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/unprompted"
 	"loopd/internal/redact"
+	"loopd/internal/testenv"
 )
 
 // judge puts a message to the fixture's command as a trial does. The command
@@ -28,9 +29,7 @@ func (f fixture) judge(t *testing.T, suite harness.Suite) {
 		t.Fatal("the suite has no scenario write")
 	}
 	start, err := StartOf(suite, sc, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f.files["transcript"] = "hook\ninit\nbash: adr-list\ntext: " + f.Message + "\nresult\n"
 	stored := f.stored(t, start)
 	in := unprompted.Input{Scenario: sc, Checker: suite.Checker, Transcript: stored.Transcript, Project: usualProject, Start: start, End: stored.End}
@@ -40,9 +39,7 @@ func (f fixture) judge(t *testing.T, suite harness.Suite) {
 	}
 	tr := &harness.Trial{Class: harness.Valid}
 	answer, err := e.ask(t.Context(), sc, *ev.Question, attempt, tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ev = settle(in, *answer, tr)
 	f.wantClass(t, tr.Class, tr.Why)
 	if tr.Class == harness.Valid {
@@ -69,9 +66,7 @@ func note(t *testing.T, dir, name string) []byte {
 func (f fixture) wantReplies(t *testing.T, attempt string) {
 	t.Helper()
 	var kept judged
-	if err := json.Unmarshal(note(t, attempt, JudgeFile), &kept); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(note(t, attempt, JudgeFile), &kept))
 	var got []string
 	for _, r := range kept.Replies {
 		if r.Error != "" {
@@ -102,9 +97,7 @@ func (f fixture) wantSent(t *testing.T, notes string, suite harness.Suite) {
 func TestARelativeJudgeIsFoundFromElsewhere(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for command, want := range map[string]string{
 		"./judge.sh":           "'" + here + "/judge.sh' ",
 		" tools/judge -x 'y'":  "'" + here + "/tools/judge' -x 'y'",

@@ -104,9 +104,7 @@ func (f fixture) ownPlaces(t *testing.T, l launched) error {
 func wantPrivate(t *testing.T, place string) {
 	t.Helper()
 	info, err := os.Stat(place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	entries, err := os.ReadDir(place)
 	if err != nil || len(entries) > 0 || info.Mode().Perm() != 0o700 {
 		t.Errorf("%s: mode %v, %d entries (%v), want an empty 0700", place, info.Mode(), len(entries), err)
@@ -117,14 +115,10 @@ func wantPrivate(t *testing.T, place string) {
 func (f fixture) base(t *testing.T, l launched) error {
 	for name, file := range f.tree("above") {
 		at := filepath.Join(l.base, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, file.Data, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, file.Data, 0o644)))
 	}
 	l.base = filepath.Join(l.base, f.Place)
-	if err := os.MkdirAll(l.base, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(l.base, 0o755))
 	_, err := l.box(t)
 	return err
 }
@@ -136,13 +130,9 @@ func (f fixture) freshPlaces(t *testing.T, l launched) error {
 		return err
 	}
 	for _, place := range []string{first.Home, first.Config, first.Tmp, first.Plugin} {
-		if err := os.WriteFile(filepath.Join(place, "usage.json"), []byte(`{"skill":9}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(place, "usage.json"), []byte(`{"skill":9}`), 0o600))
 	}
-	if err := first.Remove(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, first.Remove())
 	next, err := l.box(t)
 	if err != nil {
 		return err
@@ -191,9 +181,7 @@ func TestConformanceEnvironment(t *testing.T) {
 	at := func(name string) string { return filepath.Join(root, name) }
 	l := launched{suite: conformanceSuite(t)}
 	env, err := l.environ(&isolate.Box{Root: root, Home: at("h"), Config: at("c"), Tmp: at("t")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
 		t.Log("environment: " + name)
@@ -266,9 +254,7 @@ func (f fixture) inside(t *testing.T, l launched) error {
 		return err
 	}
 	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out, err := w.Wrap(isolate.Enclosure{Box: box, Agent: sh, Args: []string{"-c", f.Command}, Env: env})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"loopd/harness/unprompted"
 	"loopd/internal/agent"
 	"loopd/internal/isolate"
+	"loopd/internal/testenv"
 )
 
 // usualProject is where a fixture's session works when it names no place.
@@ -30,9 +31,7 @@ func (f fixture) stream(t *testing.T, suite harness.Suite) {
 		t.Fatalf("the suite has no scenario %s", f.Scenario)
 	}
 	start, err := StartOf(suite, sc, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stored := f.stored(t, start)
 	e := &Executor{o: Options{Suite: suite, Agent: agent.Binary{Version: "7.4.1"}}}
 	spec := harness.Spec{Slot: harness.Slot{Cell: harness.Cell{Scenario: sc.ID, Tier: "small"}}}
@@ -64,9 +63,7 @@ func (f fixture) stored(t *testing.T, start harness.Tree) Stored {
 		t.Fatal("the fixture has no transcript")
 	}
 	lines, err := expand(cmp.Or(f.Project, usualProject), text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	end := maps.Clone(start)
 	maps.Copy(end, f.tree("end"))
 	for _, p := range f.Removed {
@@ -76,9 +73,7 @@ func (f fixture) stored(t *testing.T, start harness.Tree) Stored {
 		delete(end, p)
 	}
 	changes, err := json.Marshal(changesOf(start, end, func(b []byte) []byte { return b }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	files := map[string][]byte{TranscriptFile: lines, ChangesFile: changes}
 	for name, file := range f.tree("beside") {
@@ -86,17 +81,11 @@ func (f fixture) stored(t *testing.T, start harness.Tree) Stored {
 	}
 	for name, data := range files {
 		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(at), 0o700))
+		testenv.Must(t, os.WriteFile(at, data, 0o600))
 	}
 	stored, err := ReadStored(t.Context(), dir, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return stored
 }
 

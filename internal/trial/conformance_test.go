@@ -16,6 +16,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // conformanceRows are the faults of harnesses and of the agent CLI, as people
@@ -139,9 +140,7 @@ func conformance(t *testing.T) []fixture {
 func readFixture(t *testing.T, path string) fixture {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := fixture{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), files: make(map[string]string)}
 	for _, file := range archive.Files {
 		f.files[file.Name] = string(file.Data)
@@ -158,17 +157,13 @@ func readFixture(t *testing.T, path string) fixture {
 func conformanceSuite(t testing.TB) harness.Suite {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/suite.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	files := make(fstest.MapFS)
 	for _, f := range archive.Files {
 		files[f.Name] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
 	}
 	suite, err := harness.ParseSuite(files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return suite
 }
 

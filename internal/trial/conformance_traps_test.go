@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // traps: a session leaves what would run code, never end or lead out when its
@@ -21,24 +22,18 @@ func (f fixture) traps(t *testing.T, l launched) error {
 	sprung := filepath.Join(t.TempDir(), "sprung")
 	script := filepath.Join(box.Work, "trap.sh")
 	put := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(box.Work, name), []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(box.Work, name), []byte(text), mode))
 	}
 	put("trap.sh", "#!/bin/sh\ntouch '"+sprung+"'\n", 0o755)
 	put(".git/config", "[core]\n\tfsmonitor = "+script+"\n\thooksPath = "+box.Work+"\n[diff]\n\texternal = "+script+
 		"\n[filter \"x\"]\n\tsmudge = "+script+"\n\tclean = "+script+"\n", 0o644)
 	put(".gitattributes", "* filter=x diff=x\n", 0o644)
 	for _, name := range []string{"pipe", "docs/adr/0005-pipe.md"} {
-		if err := syscall.Mkfifo(filepath.Join(box.Work, name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, syscall.Mkfifo(filepath.Join(box.Work, name), 0o644))
 	}
 	for i := range 300 {
 		link := filepath.Join(box.Work, fmt.Sprintf("link%d", i))
-		if err := os.Symlink([]string{"/", "..", ".", "link0", "/dev/zero", "/etc/passwd"}[i%6], link); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink([]string{"/", "..", ".", "link0", "/dev/zero", "/etc/passwd"}[i%6], link))
 	}
 	end, err := box.Snapshot(t.Context())
 	if err != nil {
@@ -70,17 +65,11 @@ func (f fixture) manyFiles(t *testing.T, l launched) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Join(box.Work, "many"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(box.Work, "many"), 0o755))
 	first := filepath.Join(box.Work, "many", "0")
-	if err := os.WriteFile(first, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(first, nil, 0o644))
 	for i := range 50_000 {
-		if err := os.Symlink("0", filepath.Join(box.Work, "many", fmt.Sprint(i+1))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink("0", filepath.Join(box.Work, "many", fmt.Sprint(i+1))))
 	}
 	_, err = box.Snapshot(t.Context())
 	if removed := box.Remove(); removed != nil {

@@ -8,22 +8,19 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/transcript"
+	"loopd/internal/testenv"
 )
 
 // stream is a session in which one tool call printed the text.
 func stream(t *testing.T, output string) *transcript.Transcript {
 	t.Helper()
 	quoted, err := json.Marshal(output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	lines := fmt.Sprintf(`{"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"cat x"}}]}}
 {"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":%s}]}}
 `, quoted)
 	tr, err := transcript.Parse(strings.NewReader(lines), transcript.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tr
 }
 

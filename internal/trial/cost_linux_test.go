@@ -38,9 +38,7 @@ func now(t testing.TB) spent {
 	t.Helper()
 	used := func(who int) time.Duration {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(who, &u); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, syscall.Getrusage(who, &u))
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	return spent{used(syscall.RUSAGE_SELF), used(syscall.RUSAGE_CHILDREN), time.Duration(time.Now().UnixNano())}
@@ -88,13 +86,9 @@ func newCosts(t *testing.T, cli agent.Binary, w isolate.Walls) *costs {
 	c := &costs{bench: newBench(t)}
 	c.model = startApart(t, c.dir)
 	upstream, err := url.Parse(c.model.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	gate, err := gateway.Start(t.Context(), upstream, gateway.Credential{Header: gateway.HeaderKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
 	c.o.Gateway, c.o.Faults, c.o.Walls = gate, c, w
 	if c.real = cli.Path != ""; c.real {
@@ -106,9 +100,7 @@ func newCosts(t *testing.T, cli agent.Binary, w isolate.Walls) *costs {
 		t.Fatal(err)
 	}
 	state := filepath.Join(t.TempDir(), "state")
-	if err := os.Mkdir(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(state, 0o700))
 	if c.ledger, err = ledger.Open(state); err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +208,7 @@ func (b *bare) remove() error {
 
 func (c *costs) plugin() harness.Tree {
 	w, err := c.o.Wording("")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, err)
 	return w.Plugin
 }
 
@@ -235,23 +225,15 @@ type apart struct {
 func startApart(t *testing.T, dir string) *apart {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, exe, dir)
 	cmd.Args[0], cmd.Stderr = apartName, os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close() // it ends with its input
 		_ = cmd.Wait()

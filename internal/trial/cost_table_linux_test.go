@@ -20,6 +20,7 @@ import (
 
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
+	"loopd/internal/testenv"
 )
 
 // What loopd may cost.
@@ -91,16 +92,12 @@ func (c *costs) bareLoop(n, wide int) spent {
 	var all []*bare
 	for range n {
 		b, err := c.bare()
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		testenv.Must(c.t, err)
 		all = append(all, b)
 	}
 	took := c.loop(n, wide, func(i int) error { return all[i].run() })
 	for _, b := range all {
-		if err := b.remove(); err != nil {
-			c.t.Fatal(err)
-		}
+		testenv.Must(c.t, b.remove())
 	}
 	return took
 }
@@ -124,9 +121,7 @@ func (c *costs) loop(n, wide int, one func(i int) error) spent {
 		})
 	}
 	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, errors.Join(errs...))
 	return now(c.t).since(before)
 }
 
@@ -163,9 +158,7 @@ func TestTheGatewayAddsLittle(t *testing.T) {
 	c := newCosts(t, agent.Binary{}, walls(t, nobody()))
 	tap := c.o.Gateway.Open(gateway.Session{Note: shortNote})
 	defer tap.Close()
-	if err := c.model.register(tap.Key(), false); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.model.register(tap.Key(), false))
 	body := `{"model":"m","stream":true,"tools":[{"name":"Bash"}],"system":"` + strings.Repeat("You are careful. ", 9000) + `","messages":[{"role":"user","content":"` + shortNote + `"}]}`
 	var direct, through []time.Duration
 	for range tries {
@@ -191,15 +184,11 @@ const shortNote = "Look at the records first."
 func firstByte(t *testing.T, base, key, body string) time.Duration {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/messages", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	req.Header.Set("X-Api-Key", key)
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer resp.Body.Close()
 	r := bufio.NewReader(resp.Body)
 	if _, err := r.ReadByte(); err != nil || resp.StatusCode != http.StatusOK {
@@ -239,9 +228,7 @@ func TestFourSideBySideStaySmall(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	mb, err := strconv.ParseFloat(string(found[1]), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	table(t, "resident memory, 4 side by side of 5 MB each", fmt.Sprintf("%.0f MB", mb), fmt.Sprintf("at most %d MB", mostResident))
 	if mb > mostResident {
 		t.Error("loopd takes too much memory")
@@ -252,13 +239,9 @@ func TestFourSideBySideStaySmall(t *testing.T) {
 func resident(t *testing.T) float64 {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, rest, _ := bytes.Cut(data, []byte("VmHWM:"))
 	kb, err := strconv.Atoi(string(bytes.Fields(rest)[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return float64(kb) / 1024
 }

@@ -36,9 +36,7 @@ func smallDisk(t *testing.T, size string) string {
 func fill(t *testing.T, dir string) string {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "full"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	if _, err := io.Copy(f, zeros{}); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("fill the disk: got %v, want no space left", err)
@@ -95,9 +93,7 @@ func TestAFullDisk(t *testing.T) {
 func atSandboxes(t *testing.T, b *bench, dir string) {
 	t.Helper()
 	b.o.Sandboxes = filepath.Join(dir, "boxes")
-	if err := os.Mkdir(b.o.Sandboxes, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(b.o.Sandboxes, 0o755))
 }
 
 func atStore(_ *testing.T, b *bench, dir string) { b.o.Store = filepath.Join(dir, "trials") }
@@ -110,9 +106,7 @@ func TestRoomIsMadeAgain(t *testing.T) {
 	atStore(t, b, dir)
 	full := fill(t, dir)
 	b.wantInvalid(b.one("N1", play{}), harness.Disk)
-	if err := os.Remove(full); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(full))
 	if got := b.one("N1", play{}); got.Class != harness.Valid {
 		t.Errorf("with room: got %s: %s, want valid", got.Class, got.Why)
 	}

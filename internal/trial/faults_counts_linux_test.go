@@ -169,25 +169,17 @@ func killOne(t *testing.T) {
 	t.Helper()
 	dir := testenv.OpenDir(t)
 	fifo := filepath.Join(dir, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "boxes"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Mkfifo(fifo, 0o600))
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "boxes"), 0o755))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBeKilled$")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.Env, cmd.WaitDelay = append(os.Environ(), killedIn+"="+dir), time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // opens at once; only the session writes
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	deadline := f.SetReadDeadline(time.Now().Add(time.Minute))
 	_, err = f.Read(make([]byte, 2))

@@ -167,9 +167,7 @@ func say(t *testing.T, format string, args ...any) {
 		return
 	}
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	if _, err := fmt.Fprintf(f, format+"\n", args...); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/gateway"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 )
 
 // serviceModes are what goes wrong at the service before there is an answer.
@@ -81,9 +82,7 @@ func hasty(_ *testing.T, b *bench, agent string) {
 // refusing puts nobody behind the gateway.
 func refusing(t *testing.T, b *bench, _ string) {
 	gate, err := gateway.Start(t.Context(), &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, gateway.Credential{Header: gateway.HeaderKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
 	b.o.Gateway = gate
 }

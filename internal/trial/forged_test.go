@@ -115,9 +115,7 @@ func TestForgedLinesAreNoEvidence(t *testing.T) {
 				rep++
 				spec := b.spec("R2", "haiku", rep, play{steps: []harness.Step{{Bash: "cat docs/adr/0003*"}, {Bash: command}, {Text: "Done."}}})
 				got, err := e.Run(t.Context(), spec)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				arrived := bytes.Contains(b.kept(got.ID)[trial.TranscriptFile], []byte(`{"by":"bash"`))
 				t.Logf("%s: %s (%s) %s %v, arrived %v", what, got.Class, got.Why, got.Result.Outcome, got.Result.Reasons(), arrived)
 				switch {
@@ -147,9 +145,7 @@ done; sleep 0.2; true`
 	for rep := 1; rep <= 6; rep++ {
 		spec := b.spec("R2", "haiku", rep, play{steps: []harness.Step{{Bash: "cat docs/adr/0003*"}, {Bash: steal}, {Text: "Done."}}})
 		got, err := e.Run(t.Context(), spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got.Class != harness.Valid || got.Passed() {
 			t.Errorf("got %s (%s) %s, want an untouched session that fails", got.Class, got.Why, got.Result.Outcome)
 		}

@@ -37,18 +37,14 @@ func TestEachRepIsAProcessOfItsOwnInAFreshCopy(t *testing.T) { // req 11, 13, 53
 	t.Parallel()
 	b := newBench(t)
 	path := filepath.Join(testenv.OpenDir(t), "claude")
-	if err := os.WriteFile(path, []byte(tellsOfItself), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(tellsOfItself), 0o755))
 	b.o.Agent = agent.Binary{Path: path}
 	e := b.executor("R3", "N1")
 	var all []toldOfItself
 	for rep := 1; rep <= 2; rep++ {
 		for _, id := range []string{"R3", "N1"} {
 			got, err := e.Run(t.Context(), b.spec(id, "haiku", rep, play{}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			all = append(all, b.wantFresh(got))
 		}
 	}
@@ -91,17 +87,13 @@ func TestTheFixtureOutlivesWhatSessionsDoToTheirCopy(t *testing.T) { // req 11, 
 	b := newBench(t)
 	path := filepath.Join(testenv.OpenDir(t), "claude")
 	const vandal = "#!/bin/sh\nfind . -name .git -prune -o -type f -print | sort | xargs sha256sum | sha256sum\nrm -rf ./* .git\n"
-	if err := os.WriteFile(path, []byte(vandal), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(vandal), 0o755))
 	b.o.Agent = agent.Binary{Path: path}
 	e := b.executor("R3")
 	var first []byte
 	for rep := 1; rep <= 3; rep++ {
 		got, err := e.Run(t.Context(), b.spec("R3", "haiku", rep, play{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		state := b.kept(got.ID)["transcript.jsonl"]
 		if first == nil {
 			first = state

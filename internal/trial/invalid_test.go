@@ -16,6 +16,7 @@ import (
 	"loopd/harness/unprompted"
 	"loopd/internal/isolate"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -125,9 +126,7 @@ func TestDriftVoidsATrial(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
-		if err := spoil(b, "rubric.md"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, spoil(b, "rubric.md"))
 		got := b.one("N1", play{})
 		b.wantInvalid(got, harness.DriftedSeal)
 		if got.Why != "rubric.md" {
@@ -223,9 +222,7 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 			b.o.Judge = j
 			spec := b.spec("W1", "sonnet", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: proposal}}})
 			got, err := b.executor("W1").Run(ctx, spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got.Class != c.class || got.Result.Outcome != c.outcome || len(j.asked) != c.asked || len(b.keys) != 1 {
 				t.Errorf("got %s %s, asked %d times in %d sessions, want %+v", got.Class, got.Result.Outcome, len(j.asked), len(b.keys), c)
 			}
@@ -273,9 +270,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		e := b.executor("N1")
 		stop()
 		got, err := e.Run(ctx, b.spec("N1", "haiku", 1, play{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b.wantInvalid(got, harness.Cancelled)
 		b.wantClean(got)
 	})
@@ -285,9 +280,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		b := newBench(t)
 		spec := b.spec("N1", "haiku", 1, play{lay: func(*isolate.Box) error { stop(); return nil }})
 		got, err := b.executor("N1").Run(ctx, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b.wantInvalid(got, harness.Cancelled)
 		b.wantClean(got)
 	})
@@ -298,9 +291,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		spec := b.spec("N1", "haiku", 1, play{fault: simmodel.FaultHang})
 		b.o.Faults = stopper{b, stop}
 		got, err := b.executor("N1").Run(ctx, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b.wantInvalid(got, harness.Cancelled)
 		b.wantClean(got)
 	})

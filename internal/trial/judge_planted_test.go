@@ -7,6 +7,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/isolate"
+	"loopd/internal/testenv"
 )
 
 // TestTheRubricIsWrittenToNoPlantedFile puts something where the rubric goes, as
@@ -24,19 +25,13 @@ func TestTheRubricIsWrittenToNoPlantedFile(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		target, at := filepath.Join(dir, "target"), filepath.Join(dir, "system.txt")
-		if err := os.WriteFile(target, []byte(before), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(target, []byte(before), 0o644))
 		box := &isolate.Box{Tmp: dir}
 		if got, err := o.layRubric(box); err != nil || got.file != at || got.digest != hexDigest([]byte(o.Suite.Rubric)) {
 			t.Fatalf("with nothing planted: got %q, %v, want %s", got, err, at)
 		}
-		if err := os.Remove(at); err != nil {
-			t.Fatal(err)
-		}
-		if err := plant(target, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(at))
+		testenv.Must(t, plant(target, at))
 		if got, err := o.layRubric(box); err == nil {
 			t.Errorf("%s: got %q, want an error", name, got)
 		}

@@ -30,9 +30,7 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' 
 func TestTheRubricIsNoArgument(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(testenv.OpenDir(t), "claude")
-	if err := os.WriteFile(path, []byte(looksForRubric), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(looksForRubric), 0o755))
 	for _, rung := range []isolate.Rung{isolate.RungNone, isolate.RungLandlock, isolate.RungBwrap} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()

@@ -32,9 +32,7 @@ import (
 func realAgent(t *testing.T) agent.Binary {
 	t.Helper()
 	cli, err := agent.Pin(t.Context(), testenv.NeedClaude(t), filepath.Join(testenv.OpenDir(t), "agent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return cli
 }
 
@@ -119,9 +117,7 @@ func TestACommandThatIsCalledOff(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	pid := filepath.Join(t.TempDir(), "pid")
-	if err := syscall.Mkfifo(pid, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Mkfifo(pid, 0o600))
 	started := make(chan string, 1)
 	go func() {
 		data, _ := os.ReadFile(pid) // returns when the command has written
@@ -189,22 +185,16 @@ func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w isolate.Walls) (
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	upstream, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	gate, err := gateway.Start(t.Context(), upstream, gateway.Credential{Header: gateway.HeaderKey, Value: "the real key"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
 	o := trial.Options{Gateway: gate, Agent: cli, Walls: w, UID: nobody(), GID: nobody(), Sandboxes: testenv.OpenDir(t)}
 	o.Suite.Rubric = "You are a strict judge.\nSay YES or NO."
 	o.Suite.Launch = harness.Launch{MaxRetries: 1, Judge: harness.JudgeProfile{Model: "claude-haiku-5-5"}}
 	o.Suite.Launch.Env = strings.Fields("PATH HOME CLAUDE_CONFIG_DIR TMPDIR LANG ANTHROPIC_BASE_URL ANTHROPIC_API_KEY DISABLE_AUTOUPDATER DISABLE_TELEMETRY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_MAX_RETRIES")
 	j, err := trial.NewCLIJudge(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return j, o
 }
 
@@ -253,9 +243,7 @@ func wantJudgeRequest(t *testing.T, api *oneAnswer, rubric string) {
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 	}
-	if err := json.Unmarshal(api.bodies[0], &r); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(api.bodies[0], &r))
 	quote := func(s string) string { q, _ := json.Marshal(s); return strings.Trim(string(q), `"`) }
 	user, elsewhere := "", string(r.System)
 	for _, m := range r.Messages {

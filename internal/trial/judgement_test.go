@@ -12,6 +12,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/unprompted"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -50,9 +51,7 @@ func (b *bench) wantJudgement(got harness.Trial, j *judge, said string) {
 	if err != nil || info.Mode() != 0o600 {
 		b.t.Fatalf("%s: %v, %v, want a file only its owner reads", path, info, err)
 	}
-	if err := json.Unmarshal(b.kept(got.ID)[trial.JudgeFile], &kept); err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, json.Unmarshal(b.kept(got.ID)[trial.JudgeFile], &kept))
 	for i, r := range kept.Replies {
 		answer := j.answers[min(i, len(j.answers)-1)]
 		if ok := answer == "YES" || answer == "NO"; ok != (r.Error == "") || answer != "late" && r.Text != answer {

@@ -15,6 +15,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/redact"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -86,9 +87,7 @@ echo no > .git/evil`},
 		t.Fatalf("got %s: %s", got.Class, got.Why)
 	}
 	c, err := changes(b.kept(got.ID)[trial.ChangesFile])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := map[string]trial.Written{
 		"raw.bin":         {Mode: 0o644, Data: []byte("caf\xe9\n")},
 		"deep/er/new.txt": {Mode: 0o600, Data: []byte("one\n")},
@@ -104,9 +103,7 @@ echo no > .git/evil`},
 	}
 	end := b.o.Suite.Fixtures["webhook-relay"]
 	end, err = end.With([]harness.Change{{Remove: "Gemfile"}, {Remove: "test"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, f := range want {
 		end[name] = harness.File{Mode: f.Mode, Data: f.Data}
 	}
@@ -157,18 +154,12 @@ func TestAnAttemptCutShortIsClearedFirst(t *testing.T) {
 	b := newBench(t)
 	spec := b.spec("N1", "haiku", 1, play{})
 	old := filepath.Join(b.o.Store, spec.TrialID())
-	if err := os.MkdirAll(old, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(old, 0o700))
 	for _, name := range []string{trial.TranscriptFile, "left.txt"} {
-		if err := os.WriteFile(filepath.Join(old, name), []byte("{\"type\":\"result\"}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(old, name), []byte("{\"type\":\"result\"}\n"), 0o600))
 	}
 	got, err := b.executor("N1").Run(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b.wantScored(got, harness.Pass)
 	for name := range b.kept(got.ID) {
 		info, err := os.Stat(filepath.Join(old, name))
@@ -190,9 +181,7 @@ func TestNothingOutlivesATrial(t *testing.T) {
 	}
 	b.wantClean(got)
 	c, err := changes(b.kept(got.ID)[trial.ChangesFile])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pids := strings.Fields(string(c.Written["pids"].Data))
 	if len(pids) != 2 {
 		t.Fatalf("pids: got %q, want two", pids)

@@ -101,16 +101,12 @@ func textOf(body []byte) (string, bool) {
 func record(t *testing.T, b *bench) (*recorder, *url.URL) {
 	t.Helper()
 	model, err := url.Parse(b.model.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	api := &recorder{proxy: httputil.NewSingleHostReverseProxy(model)}
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	at, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return api, at
 }
 
@@ -120,9 +116,7 @@ func loopdSession(t *testing.T, walled bool, lay func(*isolate.Box) error) strin
 	b := forger(t, true, walled)
 	api, at := record(t, b)
 	gate, err := gateway.Start(t.Context(), at, gateway.Credential{Header: gateway.HeaderKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
 	b.o.Gateway = gate
 	got := b.one("R2", play{lay: lay, steps: []harness.Step{{Bash: look(walled)}, {Text: "Done."}}})
@@ -140,9 +134,7 @@ func bareSession(t *testing.T) string {
 	api, at := record(t, b)
 	cli, sc, place := realAgent(t), scenarioOf(t, b, "R2"), testenv.OpenDir(t)
 	sc.Oracle = []harness.Step{{Bash: look(false)}, {Text: "Done."}}
-	if err := b.model.Register("bare", simmodel.Session{Scenario: sc, Cell: harness.Cell{Scenario: "R2", Tier: "haiku"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, b.model.Register("bare", simmodel.Session{Scenario: sc, Cell: harness.Cell{Scenario: "R2", Tier: "haiku"}}))
 	work, home := filepath.Join(place, "webhook-relay"), filepath.Join(place, "ann")
 	bareProject(t, b.o.Suite.Fixtures[sc.Fixture], work, home)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -175,16 +167,10 @@ func bareProject(t *testing.T, tree harness.Tree, work, home string) {
 	t.Helper()
 	for name, f := range tree {
 		file := filepath.Join(work, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, f.Data, f.Mode.Perm()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		testenv.Must(t, os.WriteFile(file, f.Data, f.Mode.Perm()))
 	}
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(home, 0o755))
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=Ann", "-c", "user.email=ann@localhost", "commit", "-qm", "Start"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir, cmd.Env = work, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
@@ -201,9 +187,7 @@ func bareProject(t *testing.T, tree harness.Tree, work, home string) {
 		}
 		return os.Lchown(path, nobody(), nobody())
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }
 
 // counts says how often each of the words stands in a text as a whole word.

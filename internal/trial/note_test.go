@@ -10,6 +10,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/isolate"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -57,9 +58,7 @@ func TestAComputedNoteIsFoundOutAndProven(t *testing.T) {
 		e := b.executor("R2", "X1", "N1")
 		for id, want := range map[string]string{"R2": "has 6 decision", "X1": "has 5 decision"} {
 			got, err := e.Run(t.Context(), b.spec(id, "haiku", 1, play{}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got.Class != harness.Valid || !got.NoteVerified || !got.Exposed {
 				t.Errorf("%s: got %s (%s), verified %v, exposed %v", id, got.Class, got.Why, got.NoteVerified, got.Exposed)
 			}
@@ -92,9 +91,7 @@ func TestAComputedNoteThatDiffersIsNotDelivered(t *testing.T) {
 		} {
 			rep++
 			got, err := e.Run(t.Context(), b.spec("R2", "haiku", rep, play{lay: lay}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got.Class != harness.HookNotDelivered || got.NoteVerified {
 				t.Errorf("%s: got %s (%s), want hook_not_delivered", name, got.Class, got.Why)
 			}
@@ -159,9 +156,7 @@ func TestANoteThatIsNoneCostsNoSession(t *testing.T) {
 		} {
 			b.computing(c.hook)
 			got, err := b.executor("R2").Run(t.Context(), b.spec("R2", "haiku", 1, play{}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if len(b.keys) > 0 || got.Class != c.want || got.Why == "" || got.Result.Outcome != harness.Invalid {
 				t.Errorf("%s: got %s (%s) after %d sessions, want %s and none", name, got.Class, got.Why, len(b.keys), c.want)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -80,9 +81,7 @@ func TestOraclePassesAndNopFailsAloneAndSideBySide(t *testing.T) {
 			continue // a few alone are enough to compare with
 		}
 		got, err := e.Run(t.Context(), d.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b.wantScored(got, d.want)
 		if diff := cmp.Diff(toldOf(got), toldOf(together[i])); diff != "" {
 			t.Errorf("%s side by side: %s", d.spec.Slot.Cell, diff)

@@ -13,6 +13,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -20,9 +21,7 @@ import (
 func (b *bench) again(suite harness.Suite, judge trial.Judge, t harness.Trial) (harness.Trial, error) {
 	b.t.Helper()
 	r, err := trial.NewRescorer(trial.RescoreOptions{Suite: suite, Store: b.o.Store, Judge: judge})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	return r.Rescore(b.t.Context(), t)
 }
 
@@ -98,18 +97,12 @@ func TestRescoreOfWhatIsDamagedIsRefused(t *testing.T) {
 		}, "the session started from another project than the suite has"},
 		{"a suite without it", func(_ *harness.Trial, s *harness.Suite) error { s.Scenarios = s.Scenarios[:1]; return nil }, "the suite has no scenario R2"},
 	} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(dir, 0o700))
 		for name, data := range kept {
-			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 		}
 		one, suite := good, b.o.Suite
-		if err := c.damage(&one, &suite); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.damage(&one, &suite))
 		_, err := b.again(suite, nil, one)
 		lost, ok := errors.AsType[*trial.UnscorableError](err)
 		if c.want == "" && err != nil || c.want != "" && (!ok || lost.Why != c.want || lost.ID != good.ID) {

@@ -70,9 +70,7 @@ func TestAttacksOnTheSeal(t *testing.T) {
 				attack := onSealed(b.dir)[name]
 				got := b.one("N1", play{steps: []harness.Step{{Bash: attack + "; true"}, {Text: "Done."}}})
 				drift, err := b.o.Seal(context.WithoutCancel(t.Context()))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if stopped {
 					wantUntouched(t, got, drift)
 					return
@@ -119,17 +117,13 @@ func TestSessionsReadWhatTheyMay(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).onRung(rung)
 			shown := testenv.OpenDir(t)
-			if err := os.WriteFile(shown+"/greet", []byte("#!/bin/sh\necho greetings\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(shown+"/greet", []byte("#!/bin/sh\necho greetings\n"), 0o755))
 			steps := []harness.Step{{Bash: shown + "/greet > greeting; touch " + shown + "/new; true"}, {Text: "Done."}}
 			for _, read := range [][]string{nil, {shown}} {
 				b.o.Read = read
 				got := b.one("N1", play{steps: steps})
 				c, err := changes(b.kept(got.ID)["changes.json"])
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if said := string(c.Written["greeting"].Data); (said == "greetings\n") != (read != nil) || got.Class != harness.Valid {
 					t.Errorf("read %q: got %q, class %s (%s)", read, said, got.Class, got.Why)
 				}

@@ -12,6 +12,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/transcript"
+	"loopd/internal/testenv"
 )
 
 // longSession is a session of about 5 MB in the usual mixture: a few kilobytes
@@ -20,9 +21,7 @@ func longSession(tb testing.TB) []byte {
 	tb.Helper()
 	code := strings.Repeat("  def pause(tide, hour: \"night\")\n\treturn \"#{tide * 12} s\" if hour == \"night\"\n  end\n", 45)
 	quoted, err := json.Marshal(code)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	var text strings.Builder
 	text.WriteString("hook\ninit\n")
 	for i := range 560 {
@@ -32,9 +31,7 @@ func longSession(tb testing.TB) []byte {
 	}
 	text.WriteString("bash: cat docs/adr/0003-*.md\ntext: The steady pause goes against ADR-0003, so I stopped.\nresult\n")
 	lines, err := expand(usualProject, text.String())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return lines
 }
 
@@ -57,25 +54,17 @@ func BenchmarkScore(b *testing.B) {
 	suite := conformanceSuite(b)
 	sc, _ := suite.Scenario("cite")
 	start, err := StartOf(suite, sc, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	for i := range 400 {
 		start[fmt.Sprintf("lib/part%d.rb", i)] = harness.File{Mode: 0o644, Data: bytes.Repeat([]byte("# tide\n"), 500)}
 	}
 	dir, lines := b.TempDir(), longSession(b)
 	for name, f := range start {
 		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(at, f.Data, f.Mode); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, os.MkdirAll(filepath.Dir(at), 0o755))
+		testenv.Must(b, os.WriteFile(at, f.Data, f.Mode))
 	}
-	if err := os.WriteFile(filepath.Join(dir, TranscriptFile), lines, 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, os.WriteFile(filepath.Join(dir, TranscriptFile), lines, 0o600))
 	b.SetBytes(int64(len(lines)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -89,9 +78,7 @@ func BenchmarkScore(b *testing.B) {
 // BenchmarkContaminated looks for sealed texts in all that a session was shown.
 func BenchmarkContaminated(b *testing.B) {
 	tr, err := transcript.Parse(bytes.NewReader(longSession(b)), transcript.Limits{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	sealed := SealedTexts(conformanceSuite(b))
 	for b.Loop() {
 		if contaminated(sealed, tr) > 0 {

@@ -16,6 +16,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/gateway"
 	"loopd/internal/simmodel"
+	"loopd/internal/testenv"
 )
 
 // TestAnotherWayOfAskingIsDrift: what the CLI adds to a request is the same in
@@ -84,9 +85,7 @@ func TestCostOfASessionThatDidNotSay(t *testing.T) {
 func renaming(t *testing.T, b *bench, is func() string) *url.URL {
 	t.Helper()
 	model, err := url.Parse(b.model.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pinned, _ := b.o.Suite.Launch.Model("haiku")
 	proxy := httputil.NewSingleHostReverseProxy(model)
 	proxy.ModifyResponse = func(r *http.Response) error {
@@ -100,9 +99,7 @@ func renaming(t *testing.T, b *bench, is func() string) *url.URL {
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
 	at, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return at
 }
 
@@ -132,9 +129,7 @@ func TestAnotherServedModelIsDrift(t *testing.T) {
 	} {
 		b := newBench(t)
 		gate, err := gateway.Start(t.Context(), renaming(t, b, func() string { return tc.is }), gateway.Credential{Header: gateway.HeaderKey})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { gate.Close() })
 		b.o.Gateway, b.o.Served = gate, tc.known
 		got := b.one("R3", play{})
@@ -157,9 +152,7 @@ func TestTheFirstValidSessionSetsWhoAnswers(t *testing.T) {
 	var is atomic.Value
 	is.Store(pinned)
 	gate, err := gateway.Start(t.Context(), renaming(t, b, func() string { return is.Load().(string) }), gateway.Credential{Header: gateway.HeaderKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
 	b.o.Gateway = gate
 	e := b.executor("R3")

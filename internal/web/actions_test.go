@@ -13,6 +13,7 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 )
 
 // asksFor is a made-up repository that a wording is taken over into.
@@ -112,15 +113,11 @@ func TestVetoFromAPage(t *testing.T) {
 		t.Errorf("without a token: %d", code)
 	}
 	busy, err := ledger.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if code, body := s.ask(s.request(http.MethodPost, "/do/veto", s.form("reason", "reads badly"))); code != http.StatusConflict {
 		t.Errorf("while somebody writes the ledger: %d\n%s", code, plainText(body))
 	}
-	if err := busy.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, busy.Close())
 	if code, body := s.ask(s.request(http.MethodPost, "/do/veto", s.form("reason", "reads badly"))); code != http.StatusSeeOther {
 		t.Fatalf("%d\n%s", code, plainText(body))
 	}

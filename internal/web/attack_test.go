@@ -18,6 +18,7 @@ import (
 
 	"loopd/internal/daemon"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/loop"
 )
 
@@ -128,12 +129,8 @@ func (a attacked) errors(t *testing.T) {
 	a.b.quiet(t, a.site, "Failed to load resource")
 	broken := privateDir(t) // 500
 	l, err := ledger.Open(broken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errorsOf(l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: a.every, Payload: []byte("{}")}), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, errorsOf(l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: a.every, Payload: []byte("{}")}), l.Close()))
 	a.site = openSite(t, optionsFor(t, broken))
 	a.b.do(t, chromedp.Navigate(a.s.Link()))
 	a.visit(t, "/")
@@ -149,9 +146,7 @@ func keptUpToDate(t *testing.T, b *browser, s site, dir string, n *night) {
 	b.do(t, chromedp.Navigate(b.address(s, "/")))
 	b.until(t, `document.querySelector("#now").innerText.includes("Not running since")`)
 	c, err := daemon.Serve(dir, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	b.until(t, `document.querySelector("#now").innerText.includes("R1/haiku rep 3")`)
 	if len(eval[string](t, b, `document.querySelector("#now h2").innerText`)) == 0 {
@@ -159,19 +154,13 @@ func keptUpToDate(t *testing.T, b *browser, s site, dir string, n *night) {
 	}
 	// What is recorded shows too: a second campaign has begun.
 	l, err := ledger.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	next := n.state.Started
 	next.Campaign, next.Settings.Budget = "0a1b2c3-2", 777
 	data, err := json.Marshal(next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	err = l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: string(loop.KindStarted), Payload: data})
-	if err := errorsOf(err, l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errorsOf(err, l.Close()))
 	b.until(t, `document.querySelector("#now").innerText.includes("0 of 777 sessions")`)
 	b.quiet(t, s)
 }
@@ -242,7 +231,5 @@ func shoot(t *testing.T, b *browser, a chromedp.Action[[]byte], path string) {
 	if err == nil {
 		err = os.WriteFile(path, data, 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

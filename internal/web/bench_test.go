@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loopd/internal/campaign"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
@@ -81,9 +82,7 @@ func drawnWith(tb testing.TB) int {
 	sum := 0
 	for _, name := range []string{"loopd.css", "htmx.min.js", "hx-sse.min.js", "icon.svg"} {
 		info, err := os.Stat(filepath.Join("static", name))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testenv.Must(tb, err)
 		sum += int(info.Size())
 	}
 	return sum

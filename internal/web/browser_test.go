@@ -53,9 +53,7 @@ func newBrowser(t *testing.T) *browser {
 	ctx, cancel := chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	b := &browser{ctx: ctx, t: t}
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chromedp.Do(ctx))
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +61,7 @@ func newBrowser(t *testing.T) *browser {
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chromedp.Listen(ctx, b.hear))
 	return b
 }
 
@@ -91,9 +87,7 @@ func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chromedp.Do(ctx, steps...))
 }
 
 // eval is what an expression is on the page that is open.

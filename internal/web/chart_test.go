@@ -8,14 +8,14 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 func draws(t *testing.T, c Chart) string {
 	t.Helper()
 	a, err := c.SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if b, err := c.SVG(); err != nil || !bytes.Equal(a, b) {
 		t.Error("the same numbers gave other bytes")
 	}

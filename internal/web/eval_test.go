@@ -16,6 +16,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/testenv"
 	"loopd/report"
 )
 
@@ -36,9 +37,7 @@ func evalJSON(tb testing.TB, cases string, results ...harness.Evaluated) []byte 
 			}
 		}
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return b.Bytes()
 }
 
@@ -61,9 +60,7 @@ func keep(tb testing.TB, dir string, data []byte) string {
 		_, err := w.Write(data)
 		return err
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return id
 }
 
@@ -181,9 +178,7 @@ func TestManyResultsArePaged(t *testing.T) {
 	}
 	// Nothing of it is held but the page.
 	one, err := s.s.savedReport(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d, err := s.s.evalOf(one, "", 2, pagedBy)
 	if err != nil || len(d.Rows) != pagedBy || cap(d.Rows) != pagedBy {
 		t.Errorf("%d rows of %d are held, %v", len(d.Rows), cap(d.Rows), err)
@@ -200,9 +195,7 @@ func TestNoReportButThoseListed(t *testing.T) {
 	id := keep(t, dir, evalJSON(t, "c.yaml", diagnosed("boiler", "")))
 	write(t, filepath.Join(dir, "eval", "secret.json"), string(evalJSON(t, "secret.yaml", diagnosed("secret", ""))))
 	write(t, filepath.Join(dir, "secret.json"), string(evalJSON(t, "secret.yaml", diagnosed("secret", ""))))
-	if err := os.Symlink(filepath.Join(dir, "secret.json"), filepath.Join(dir, "eval", "00007-trace-000000000000.json")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(filepath.Join(dir, "secret.json"), filepath.Join(dir, "eval", "00007-trace-000000000000.json")))
 	s := openSite(t, optionsFor(t, dir))
 	s.want("/eval/" + id)
 	for _, odd := range []string{
@@ -226,9 +219,7 @@ func TestNoReportButThoseListed(t *testing.T) {
 func TestReportsAreMasked(t *testing.T) {
 	t.Parallel()
 	suite, err := campaign.ReadBundled(campaign.BundledSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sc, _ := suite.Scenario("W1")
 	leak := sc.Task.Reveal()
 	dir := privateDir(t)
@@ -269,9 +260,7 @@ func TestOpenedReports(t *testing.T) {
 			}
 		}
 		file, err := FileOfReport(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		wantIn(t, string(file), c.shown...)
 		for _, odd := range []string{"href=\"/", "href=\"?", "<script", "<link", "src=", "<b>"} {
 			if strings.Contains(string(file), odd) {
@@ -289,9 +278,7 @@ func TestOpenedCampaigns(t *testing.T) {
 	t.Parallel()
 	n := fabricate(t, privateDir(t), plan{candidates: 1, budget: 200})
 	data, err := json.Marshal(report.Build(n.state))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	o := Options{Dir: privateDir(t), Token: strings.Repeat("a", 64), Now: optionsFor(t, privateDir(t)).Now, Opened: []Opened{inMemory("a.json", data), inMemory("b.json", data)}}
 	wantIn(t, openSite(t, o).want("/eval/2/beside/1"), "nothing regressed", "A is a.json", "Differences are B minus A", "mean pass rate", "champion", "cell")
 }
@@ -313,9 +300,7 @@ func TestEvaluationsInABrowser(t *testing.T) {
 	second := keep(t, dir, evalJSON(t, attacks[0], all...))
 	s := openSite(t, optionsFor(t, dir))
 	file, err := FileOfReport(Options{Now: s.s.o.Now, Opened: []Opened{inMemory(attacks[1], evalJSON(t, attacks[0], all...))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b.do(t, chromedp.Navigate(s.s.Link()))
 	look := func(address string) (shown int) {
 		for _, scheme := range []string{"light", "dark"} {
@@ -344,9 +329,7 @@ func TestEvaluationsInABrowser(t *testing.T) {
 	b.quiet(t, s)
 	b.do(t, chromedp.Navigate("about:blank"))
 	path := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, file, 0o600))
 	if shown := look("file://" + path); shown != len(attacks) {
 		t.Errorf("the file shows %d attacks as the texts they are", shown)
 	}

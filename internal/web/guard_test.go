@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"loopd/internal/testenv"
 )
 
 func TestWhoIsLetIn(t *testing.T) {
@@ -162,9 +164,7 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	dir := privateDir(t)
 	first, err := Token(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if again, err := Token(dir); err != nil || again != first || len(first) != 64 {
 		t.Errorf("token %q, then %q (%v): want the same 64 digits", first, again, err)
 	}
@@ -188,12 +188,8 @@ func TestNoWayOutOfTheDirectory(t *testing.T) {
 		write(t, filepath.Join(dir, name), canary)
 	}
 	stderr := filepath.Join(dir, "trials", none, "stderr.txt")
-	if err := os.Remove(stderr); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(dir, "secret.txt"), stderr); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(stderr))
+	testenv.Must(t, os.Symlink(filepath.Join(dir, "secret.txt"), stderr))
 	up := "%2e%2e%2f"
 	paths := []string{
 		"/trial/" + none + "/raw/stderr.txt", "/trial/" + id + "/raw/" + up + "secret.txt", "/trial/" + id + "/raw/" + up + up + "secret.txt", "/trial/" + id + "/raw/../../secret.txt",

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"loopd/internal/daemon"
+	"loopd/internal/testenv"
 )
 
 // unkind is a name as nobody should give: long, from right to left, with what has
@@ -95,9 +96,7 @@ func printed(t *testing.T, b *browser, s site, paths ...string) {
 			t.Errorf("%s on paper: %s", path, lost)
 		}
 		sheet, err := chromedp.Call(b.ctx, page.PrintToPDF, page.PrintToPDFParams{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if n := bytes.Count(sheet.Data, []byte("/Type /Page\n")); !bytes.HasPrefix(sheet.Data, []byte("%PDF-")) || len(sheet.Data) < 20<<10 || n < 2 {
 			t.Errorf("%s: %d bytes and %d sheets", path, len(sheet.Data), n)
 		}
@@ -112,9 +111,7 @@ func printed(t *testing.T, b *browser, s site, paths ...string) {
 func withoutScripts(t *testing.T, b *browser, s site, dir string) {
 	runs := &told{live: daemon.Live{PID: 4711, Verb: "serve", Phase: daemon.Idle}}
 	c, err := daemon.Serve(dir, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	scripts := func(off bool) {
 		if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off}); err != nil {

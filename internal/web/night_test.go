@@ -17,6 +17,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/ledger"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 	"loopd/report"
@@ -75,9 +76,7 @@ func said(i int) string {
 func fabricate(tb testing.TB, dir string, p plan) *night {
 	tb.Helper()
 	suite, err := campaign.ReadBundled(campaign.BundledSuite)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	if p.words == nil {
 		p.words = said
 	}
@@ -141,9 +140,7 @@ func (n *night) apply(p loop.Payload) error {
 
 func (n *night) must(tb testing.TB, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 }
 
 func (n *night) now() time.Time {
@@ -323,9 +320,7 @@ func jsonLines(tb testing.TB, lines []any) []byte {
 	var out []byte
 	for _, l := range lines {
 		data, err := json.Marshal(l)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testenv.Must(tb, err)
 		out = append(append(out, data...), '\n')
 	}
 	return out

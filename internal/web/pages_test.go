@@ -15,6 +15,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/daemon"
+	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -65,12 +66,8 @@ func TestTheSealIsShown(t *testing.T) {
 	}
 	file := filepath.Join(o.SealedDir, "scenarios", "W1.md")
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, append(data, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(file, append(data, '\n'), 0o644))
 	if text := plainText(s.want("/frozen")); !strings.Contains(text, "The seal does not match") || !strings.Contains(text, "loopd freeze --reason") || strings.Contains(text, "The seal holds") {
 		t.Errorf("a seal that does not:\n%s", text)
 	}
@@ -80,9 +77,7 @@ func TestTheSealIsShown(t *testing.T) {
 func sealed(t *testing.T, o Options) Options {
 	t.Helper()
 	suite, err := campaign.Home{Dir: o.Dir}.OpenBundled(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	o.SealedDir = suite.Dir
 	return o
 }
@@ -120,9 +115,7 @@ func TestACheckLeadsToItsLine(t *testing.T) {
 func TestTasksAreMasked(t *testing.T) {
 	t.Parallel()
 	suite, err := campaign.ReadBundled(campaign.BundledSuite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var tasks []harness.HeldOut
 	for _, sc := range suite.Scenarios {
 		if sc.Role != harness.Practice {
@@ -200,9 +193,7 @@ func oddCampaigns() []oddCampaign {
 		}, want: []string{"alted", "the API refused the key", "0 of 200 sessions", "no gate has been run", "no session was invalid"}, not: []string{"2nd"}},
 		{name: "all invalid", plan: &plan{candidates: 2, budget: 200, class: func(harness.Spec) harness.Class { return harness.NoResult }}, path: "/", want: []string{"no_result", "not run", "Kept nothing", "no evidence: 252 no_result; scenarios not run: R4; warnings: 1"}, not: []string{"0/0", "NaN"}},
 		{name: "no transcript", plan: &plan{candidates: 1, budget: 200, rich: 1}, path: "trial", then: func(t *testing.T, dir string, n *night) {
-			if err := os.Remove(filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Remove(filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile)))
 		}, want: []string{"the transcript is gone", "axis a", "line 4"}},
 		{name: "no files of the session", plan: &plan{candidates: 1, budget: 200}, path: "trial", want: []string{"nothing is kept of this session's folder"}},
 		{name: "a transcript that was cut", plan: &plan{candidates: 1, budget: 200, rich: 1}, path: "trial", then: func(t *testing.T, dir string, n *night) {
@@ -266,9 +257,7 @@ func TestAPortInUseNamesAFreeOne(t *testing.T) {
 		t.Fatalf("error %v, want *BusyError", err)
 	}
 	next, err := Serve(busy.Free, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := next.Close(); err != nil {
 		t.Error(err)
 	}
@@ -302,9 +291,7 @@ func TestWordsReachTheLoopdThatRuns(t *testing.T) {
 	dir := privateDir(t)
 	runs := &told{live: daemon.Live{PID: 4711, Verb: "serve", Phase: daemon.Idle}}
 	c, err := daemon.Serve(dir, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	o := optionsFor(t, dir)
 	o.Add = func(_ context.Context, patch, rationale string) (string, error) {
@@ -347,9 +334,7 @@ func TestAFileNeedsNothingElse(t *testing.T) {
 	dir := privateDir(t)
 	fabricate(t, dir, plan{candidates: 8, budget: 600})
 	page, err := File(t.Context(), optionsFor(t, dir), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text := strings.ReplaceAll(string(page), "http://www.w3.org/2000/svg", "")
 	if at := address.FindStringIndex(text); at != nil {
 		t.Errorf("it loads or calls something: %s", text[at[0]:min(at[1]+80, len(text))])

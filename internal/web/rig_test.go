@@ -19,6 +19,7 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/testenv"
 )
 
 // site is the pages of a state directory, asked without a network.
@@ -33,9 +34,7 @@ type site struct {
 func optionsFor(tb testing.TB, dir string) Options {
 	tb.Helper()
 	token, err := Token(dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return Options{
 		Dir: dir, Token: token, Now: func() time.Time { return nightLooked },
 		Suite: func() (harness.Suite, error) { return campaign.ReadBundled(campaign.BundledSuite) },
@@ -53,9 +52,7 @@ func optionsFor(tb testing.TB, dir string) Options {
 func openSite(tb testing.TB, o Options) site {
 	tb.Helper()
 	s, err := Serve(0, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
@@ -156,28 +153,20 @@ func plainText(page string) string {
 func privateDir(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, os.Chmod(dir, 0o700))
 	return dir
 }
 
 func write(tb testing.TB, path, text string) {
 	tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+	testenv.Must(tb, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func unescaped(tb testing.TB, path string) string {
 	tb.Helper()
 	out, err := url.PathUnescape(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return out
 }
 
@@ -194,8 +183,6 @@ func tree(tb testing.TB, dir string) []string {
 		out = append(out, fmt.Sprintf("%s %v %x", path, d.Type(), sha256.Sum256(data)))
 		return err
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return out
 }

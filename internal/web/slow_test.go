@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"loopd/internal/testenv"
 )
 
 // pipes is a listener without a network: time on it is the test's.
@@ -72,9 +74,7 @@ func TestWhoIsSlowIsLetGo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newPipes()
 				s, err := serveOn(l, "1", o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				began, ended := time.Now(), make(chan struct{})
 				s.http.ConnState = func(_ net.Conn, st http.ConnState) {
 					if st == http.StateClosed {
@@ -116,14 +116,10 @@ func TestManyPagesAreKeptUpToDate(t *testing.T) {
 	for range 200 {
 		ctx, stop := context.WithCancel(t.Context())
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.s.URL()+"live", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r.AddCookie(&http.Cookie{Name: s.s.cookie(), Value: derived(s.s.o.Token, "cookie")})
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		all = append(all, stream{res.Body, stop})
 	}
 	for i, one := range all[:len(all)-maxStreams] {

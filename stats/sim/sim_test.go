@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"loopd/internal/testenv"
 	"loopd/stats"
 )
 
@@ -23,18 +24,14 @@ func TestSameBytes(t *testing.T) {
 	run := func(o Options) string {
 		b := BenchOptions{Options: o, Share: .005, Nights: 70, Checks: []string{"1", "3", "6", "8", "10", "12", "16", "windows"}}
 		res, err := Benchmark(t.Context(), b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, r := range res.Rows {
 			if !slices.Contains(b.Checks, r.Check) {
 				t.Errorf("check %s was not asked for", r.Check)
 			}
 		}
 		data, err := json.Marshal(res)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return string(data)
 	}
 	one := run(options(1))
@@ -51,9 +48,7 @@ func TestEveryCheck(t *testing.T) {
 	t.Parallel()
 	var done []string
 	res, err := Benchmark(t.Context(), BenchOptions{Options: options(2), Share: .005, Nights: 10, Done: func(id string) { done = append(done, id) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(CheckNames(), done); diff != "" {
 		t.Errorf("checks run (-want +got):\n%s", diff)
 	}
