@@ -18,14 +18,14 @@ import (
 // ground is what sessions stand on: the walls around them, the user they run as
 // when loopd is root, and the rungs that were tried on the way.
 type ground struct {
-	walls isolate.Walls
+	walls isolate.Sandbox
 	uid   int
 	tried []triedRung
 }
 
 // triedRung is one rung and why it does not stand; nil when it does.
 type triedRung struct {
-	rung isolate.Rung
+	rung isolate.Backend
 	err  error
 }
 
@@ -50,27 +50,27 @@ func probeGround(ctx context.Context, e env, rung string) (ground, error) {
 }
 
 // rungsOf are the rungs to try, the better first.
-func rungsOf(named string) []isolate.Rung {
+func rungsOf(named string) []isolate.Backend {
 	if named != "" && named != "auto" {
-		return []isolate.Rung{isolate.Rung(named)}
+		return []isolate.Backend{isolate.Backend(named)}
 	}
-	return isolate.Rungs(runtime.GOOS)
+	return isolate.Backends(runtime.GOOS)
 }
 
 // probeRung tries as nobody first where loopd is root, so that a session which
 // broke out would be nobody. Only in namespaces of its own may it be root.
-func probeRung(ctx context.Context, e env, rung isolate.Rung) (isolate.Walls, int, error) {
+func probeRung(ctx context.Context, e env, rung isolate.Backend) (isolate.Sandbox, int, error) {
 	uid := sessionUser()
-	o := isolate.ProbeOptions{Rung: rung, Path: e.getenv("PATH"), UID: uid, GID: uid}
+	o := isolate.ProbeOptions{Backend: rung, Path: e.getenv("PATH"), UID: uid, GID: uid}
 	walls, err := isolate.Probe(ctx, o)
-	if err == nil || uid == 0 || rung != isolate.RungBwrap {
+	if err == nil || uid == 0 || rung != isolate.Bwrap {
 		return walls, uid, err
 	}
 	o.UID, o.GID = 0, 0
 	if asRoot, rootErr := isolate.Probe(ctx, o); rootErr == nil {
 		return asRoot, 0, nil
 	}
-	return isolate.Walls{}, uid, err
+	return isolate.Sandbox{}, uid, err
 }
 
 // oneLine joins errors into one whose hint is the first's.

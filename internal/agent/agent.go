@@ -40,10 +40,10 @@ type Launch struct {
 	// Files follow standard error in the process. The caller keeps them open
 	// until Run returns, and closes them.
 	Files []*os.File
-	// Walled: Path is a program that walls the session in. It starts the agent
+	// PIDNamespace: Path is a program that walls the session in. It starts the agent
 	// in a process table of its own, takes all of it down when it dies, and
 	// passes the agent's exit code on as a shell does.
-	Walled bool
+	PIDNamespace bool
 	// MaxMemory is the most bytes that the session's processes may hold in
 	// memory together, not counting what they share with files; 0 for no limit.
 	// It is looked at now and then, where the process table shows it.

@@ -20,10 +20,10 @@ import (
 )
 
 // onRung is a box on that rung for the user sessions run as, or a skip.
-func onRung(t *testing.T, rung isolate.Rung) walled {
+func onRung(t *testing.T, rung isolate.Backend) walled {
 	t.Helper()
 	uid := sessionUser()
-	walls, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	walls, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Backend: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	testenv.Need(t, string(rung), err)
 	w := newWalled(t)
 	w.walls = walls
@@ -31,11 +31,11 @@ func onRung(t *testing.T, rung isolate.Rung) walled {
 }
 
 // launchOn is the launch of an enclosure that need not be bubblewrap's.
-func (w walled) launchOn(t *testing.T, e isolate.Enclosure) Launch {
+func (w walled) launchOn(t *testing.T, e isolate.Session) Launch {
 	t.Helper()
 	l := w.launch(t, e)
 	l.Argv0 = ""
-	l.Walled = w.walls.Rung() == isolate.RungBwrap
+	l.PIDNamespace = w.walls.Backend() == isolate.Bwrap
 	return l
 }
 
@@ -56,10 +56,10 @@ func ported(t *testing.T, api http.Handler) (*gateway.Proxy, *url.URL) {
 // leaves behind, whatever it did to hide.
 func TestLandlockedSessionLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	w := onRung(t, isolate.RungLandlock)
+	w := onRung(t, isolate.Landlock)
 	own := fmt.Sprintf(".%d", os.Getpid())
 	fifo := filepath.Join(w.box.Work, "fifo")
-	l := w.launchOn(t, isolate.Enclosure{Agent: "/bin/sh", Args: []string{"-c", strings.ReplaceAll(`cd `+w.box.Work+`; mkfifo fifo; setsid sleep 621@ & nohup sleep 622@ >/dev/null 2>&1 &
+	l := w.launchOn(t, isolate.Session{Agent: "/bin/sh", Args: []string{"-c", strings.ReplaceAll(`cd `+w.box.Work+`; mkfifo fifo; setsid sleep 621@ & nohup sleep 622@ >/dev/null 2>&1 &
 		(setsid sh -c 'sleep 623@ & exit' &) ; (sh -c 'trap "" TERM HUP; env -i sleep 624@ & echo x >fifo; sleep 625@' &) ; read x <fifo; cat; exit 5`, "@", own)}})
 	l.Stdin = []byte("raise the limit")
 	got := run(t, t.Context(), defaults(), l)
@@ -76,7 +76,7 @@ func TestLandlockedSessionLeavesNoProcess(t *testing.T) {
 // A whole session of the real CLI on the rungs that have a port.
 func TestRealCLIOnEachRung(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []isolate.Rung{isolate.RungLandlock, isolate.RungSRT} {
+	for _, rung := range []isolate.Backend{isolate.Landlock, isolate.SRT} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			path := testenv.NeedClaude(t)
@@ -100,7 +100,7 @@ func TestRealCLIOnEachRung(t *testing.T) {
 			testenv.Must(t, err)
 			args := Command(profile, CommandOptions{Model: "claude-haiku-4-5-20251001", PluginDir: w.box.Plugin})
 			limits := isolate.Limits{Processes: 1024, Disk: 4 << 30}
-			l := w.launchOn(t, isolate.Enclosure{Agent: cli.Path, Args: args, Env: env, Port: port, Limits: limits})
+			l := w.launchOn(t, isolate.Session{Agent: cli.Path, Args: args, Env: env, Port: port, Limits: limits})
 			l.Stdin, l.MaxMemory = []byte("Look around, please."), 4<<30
 			l.Clocks = harness.Clocks{Startup: time.Minute, Idle: time.Minute, Total: time.Minute, Grace: 10 * time.Second}
 			got := run(t, t.Context(), defaults(), l)
@@ -126,7 +126,7 @@ func TestSessionThatTakesTooMuch(t *testing.T) {
 	t.Parallel()
 	quick := defaults()
 	quick.tick = 20 * time.Millisecond
-	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock} {
+	for _, rung := range []isolate.Backend{isolate.Bwrap, isolate.Landlock} {
 		for _, tt := range []struct {
 			name, script string
 			memory       int64
@@ -139,7 +139,7 @@ func TestSessionThatTakesTooMuch(t *testing.T) {
 			{"something else", `sleep 60`, 0, func() harness.Class { return harness.Oversize }, harness.Oversize},
 		} {
 			w := onRung(t, rung)
-			l := w.launchOn(t, isolate.Enclosure{Agent: "/bin/sh", Args: []string{"-c", tt.script}})
+			l := w.launchOn(t, isolate.Session{Agent: "/bin/sh", Args: []string{"-c", tt.script}})
 			l.MaxMemory, l.Overrun = tt.memory, tt.overrun
 			got := run(t, t.Context(), quick, l)
 			if got.Cause != tt.want || got.Survivors != 0 || got.LimitTime {

@@ -204,7 +204,7 @@ func (s *session) end() error {
 func (s *session) signal(sig syscall.Signal) {
 	s.signaled = true
 	group := s.cmd.Process.Pid
-	if s.launch.Walled && sig != syscall.SIGKILL {
+	if s.launch.PIDNamespace && sig != syscall.SIGKILL {
 		if inner := s.tree.innermost(); inner != 0 {
 			group = inner
 		}
@@ -248,7 +248,7 @@ func (s *session) describe(e *Exit) {
 	}
 	e.Code = state.ExitCode()
 	// Nothing can take a SIGKILL and exit in order.
-	if inOrder := e.Code != 128+int(syscall.SIGKILL); e.Code > 128 && (inOrder || s.launch.Walled) {
+	if inOrder := e.Code != 128+int(syscall.SIGKILL); e.Code > 128 && (inOrder || s.launch.PIDNamespace) {
 		e.Signal = unix.SignalName(syscall.Signal(e.Code - 128)) // empty for what is no signal
 	}
 }

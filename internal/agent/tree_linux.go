@@ -88,7 +88,7 @@ type tree struct {
 }
 
 func newTree(l Launch, main *os.Process) *tree {
-	t := &tree{marker: l.Marker, main: main.Pid, walled: l.Walled, handles: holdsHandle(main), seen: make(map[int]uint64)}
+	t := &tree{marker: l.Marker, main: main.Pid, walled: l.PIDNamespace, handles: holdsHandle(main), seen: make(map[int]uint64)}
 	if p, err := readProcess(main.Pid); err == nil {
 		t.since = p.start
 	}

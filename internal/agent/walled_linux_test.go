@@ -26,7 +26,7 @@ import (
 
 // walled is walls and a box, for the user sessions run as.
 type walled struct {
-	walls isolate.Walls
+	walls isolate.Sandbox
 	box   *isolate.Box
 	uid   int
 }
@@ -60,7 +60,7 @@ func newWalled(t *testing.T) walled {
 }
 
 // launch is the launch of a wrapped program.
-func (w walled) launch(t *testing.T, e isolate.Enclosure) Launch {
+func (w walled) launch(t *testing.T, e isolate.Session) Launch {
 	t.Helper()
 	e.Box = w.box
 	if e.Env == nil {
@@ -70,14 +70,14 @@ func (w walled) launch(t *testing.T, e isolate.Enclosure) Launch {
 	testenv.Must(t, err)
 	t.Cleanup(func() { wrapped.Close() })
 	return Launch{
-		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, Walled: true,
+		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, PIDNamespace: true,
 		Dir: w.box.Work, Marker: w.box.Root, Clocks: harness.Clocks{Total: time.Minute}, UID: w.uid, GID: w.uid,
 	}
 }
 
 func (w walled) script(t *testing.T, text string) Launch {
 	t.Helper()
-	return w.launch(t, isolate.Enclosure{Agent: "/bin/sh", Args: []string{"-c", text}})
+	return w.launch(t, isolate.Session{Agent: "/bin/sh", Args: []string{"-c", text}})
 }
 
 func TestWalledSessionLeavesNoProcess(t *testing.T) {
@@ -147,7 +147,7 @@ func childWalled(paths []string) error {
 	if err != nil {
 		return err
 	}
-	wrapped, err := w.Wrap(isolate.Enclosure{
+	wrapped, err := w.Wrap(isolate.Session{
 		Box: box, Agent: "/bin/sh", Args: []string{"-c", `exec 3>fifo; (setsid env -i sleep "$1" &); echo started >&3; sleep 608`, "sh", paths[6]},
 		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + box.Home},
 	})
@@ -155,7 +155,7 @@ func childWalled(paths []string) error {
 		return err
 	}
 	exit, err := Run(context.Background(), Launch{
-		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, Walled: true,
+		Path: wrapped.Path, Argv0: "bwrap", Args: wrapped.Args, Env: wrapped.Env, Files: wrapped.Files, PIDNamespace: true,
 		Dir: box.Work, Marker: box.Root, Clocks: harness.Clocks{Total: time.Minute}, Stdout: io.Discard, Stderr: os.Stderr,
 		UID: uid, GID: uid,
 	})
@@ -227,8 +227,8 @@ func TestDoorIsTheOnlyWayOut(t *testing.T) {
 		printf 'GET /v1/models HTTP/1.0\r\nX-Api-Key: %s\r\n\r\n' "$ANTHROPIC_API_KEY" >&3; tail -n 1 <&3; echo
 		tail -n +2 /proc/net/tcp | wc -l; ls /proc/self/fd | wc -l; for f in /proc/[0-9]*/fd/*; do
 			case $f in */fd/1) ;; *) readlink $f;; esac; done | sort -u | grep socket`
-	l := w.launch(t, isolate.Enclosure{
-		Agent: "/bin/bash", Args: []string{"-c", script}, Door: door,
+	l := w.launch(t, isolate.Session{
+		Agent: "/bin/bash", Args: []string{"-c", script}, Handoff: door,
 		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + w.box.Home, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=" + tap.Key()},
 	})
 	got := run(t, t.Context(), defaults(), l)
@@ -262,7 +262,7 @@ func TestRealCLIWalled(t *testing.T) {
 	env, err := Environ(profile, values)
 	testenv.Must(t, err)
 	args := Command(profile, CommandOptions{Model: "claude-haiku-4-5-20251001", PluginDir: w.box.Plugin})
-	l := w.launch(t, isolate.Enclosure{Agent: cli.Path, Args: args, Env: env, Door: door})
+	l := w.launch(t, isolate.Session{Agent: cli.Path, Args: args, Env: env, Handoff: door})
 	l.Stdin = []byte("Look around, please.")
 	l.Clocks = harness.Clocks{Startup: time.Minute, Idle: time.Minute, Total: 2 * time.Minute, Grace: 10 * time.Second}
 	got := run(t, t.Context(), defaults(), l)

@@ -28,7 +28,7 @@ type ProbeOptions struct {
 	Suite    harness.Suite
 	Wording  trial.Wording
 	Agent    agent.Binary
-	Walls    isolate.Walls
+	Walls    isolate.Sandbox
 	UID, GID int // who the session runs as when loopd is root; 0 for no change
 	Graphs   map[string]harness.Tree
 	// Secrets are the user's own credentials: looked for, never printed.
@@ -143,7 +143,7 @@ func (p *probe) Lay(_ harness.Spec, box *isolate.Box) error {
 	return nil
 }
 
-func (p *probe) walled() bool { return p.o.Walls.Rung() != isolate.RungNone }
+func (p *probe) walled() bool { return p.o.Walls.Backend() != isolate.None }
 
 // refusesBase says whether a sandbox below a directory with instructions is
 // refused, as it must be on every rung.

@@ -16,7 +16,7 @@ import (
 // Stage is what the runs of a scenario are played on.
 type Stage struct {
 	Binary   agent.Binary // the stand-in
-	Walls    isolate.Walls
+	Walls    isolate.Sandbox
 	UID      int
 	Parallel int
 }

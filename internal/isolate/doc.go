@@ -6,10 +6,10 @@
 // It starts no session: it returns what to start. It never runs git in a
 // directory a session could write to, never follows a link a session made,
 // never opens a FIFO or device, never hands two sessions the same writable
-// inode, and never goes on with weaker walls than it was asked for: which rung
+// inode, and never goes on with weaker walls than it was asked for: which backend
 // will do is the caller's decision.
 //
-// Walls are bubblewrap's. Inside there is no user but an ordinary one without
+// Sandbox are bubblewrap's. Inside there is no user but an ordinary one without
 // any capability, no process but the session's, no network but a loopback of
 // its own, and no file but the system's programs, read-only, a few files of
 // /etc, the agent's program and the plugin, read-only, and the box. The way out

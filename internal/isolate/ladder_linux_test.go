@@ -20,14 +20,14 @@ import (
 	"loopd/internal/testenv"
 )
 
-// rungOrSkip probes a rung; where LOOPD_REQUIRE names it, its absence fails.
-func rungOrSkip(t testing.TB, rung Rung, uid int) Walls {
+// rungOrSkip probes a backend; where LOOPD_REQUIRE names it, its absence fails.
+func rungOrSkip(t testing.TB, backend Backend, uid int) Sandbox {
 	t.Helper()
-	if rung == RungNone {
-		return Walls{}
+	if backend == None {
+		return Sandbox{}
 	}
-	w, err := Probe(t.Context(), ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
-	testenv.Need(t, string(rung), err)
+	w, err := Probe(t.Context(), ProbeOptions{Backend: backend, Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	testenv.Need(t, string(backend), err)
 	return w
 }
 
@@ -160,14 +160,14 @@ func forReal(operation string) bool {
 	return strings.HasPrefix(operation, "mount") || strings.HasPrefix(operation, "change the kernel")
 }
 
-// outcome runs every attack on a rung and returns, by operation, which worked.
-func (w world) outcome(t *testing.T, walls Walls, uid int) map[string][]string {
+// outcome runs every attack on a backend and returns, by operation, which worked.
+func (w world) outcome(t *testing.T, walls Sandbox, uid int) map[string][]string {
 	t.Helper()
 	var script strings.Builder
 	ops := w.operations()
 	for _, name := range slices.Sorted(maps.Keys(ops)) {
 		for i, attack := range ops[name] {
-			if walls.Rung() == RungNone && forReal(name) {
+			if walls.Backend() == None && forReal(name) {
 				continue
 			}
 			fmt.Fprintf(&script, "cd %s && ( %s ) >/dev/null 2>&1 </dev/null && printf '%%s\\t%%d\\n' \"%s\" %d\n", w.own.Work, attack, name, i)
@@ -175,10 +175,10 @@ func (w world) outcome(t *testing.T, walls Walls, uid int) map[string][]string {
 	}
 	script.WriteString("cd lib && echo through > done\n")
 	out := ""
-	if walls.Rung() == RungNone {
+	if walls.Backend() == None {
 		out = inTheOpen(t, w.own, uid, script.String())
 	} else {
-		out = inside(t, walls, uid, Enclosure{Box: w.own, Port: map[bool]int{false: w.gatewayPort}[walls.Doored()]}, script.String())
+		out = inside(t, walls, uid, Session{Box: w.own, Port: map[bool]int{false: w.gatewayPort}[walls.TakesHandoff()]}, script.String())
 	}
 	if n, err := os.ReadFile(filepath.Join(w.own.Work, "lib/done")); string(n) != "through\n" {
 		t.Fatalf("%s: the attacks were not all made: %q, %v\n%s", walls, n, err, out)
@@ -209,27 +209,27 @@ func inTheOpen(t *testing.T, b *Box, uid int, script string) string {
 	return out.String()
 }
 
-// securityTable reads the table of SECURITY.md: by operation and rung, whether
+// securityTable reads the table of SECURITY.md: by operation and backend, whether
 // it says that the operation is stopped.
-func securityTable(t *testing.T) map[string]map[Rung]bool {
+func securityTable(t *testing.T) map[string]map[Backend]bool {
 	t.Helper()
 	data, err := os.ReadFile("../../SECURITY.md")
 	testenv.Must(t, err)
 	_, rest, found := strings.Cut(string(data), "| what a session tries | bwrap | landlock | srt | none |\n|---|---|---|---|---|\n")
 	if !found {
-		t.Fatal("SECURITY.md has no table of what each rung stops")
+		t.Fatal("SECURITY.md has no table of what each backend stops")
 	}
-	out := make(map[string]map[Rung]bool)
+	out := make(map[string]map[Backend]bool)
 	for line := range strings.Lines(rest) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if len(cells) != 5 {
 			break
 		}
-		row := make(map[Rung]bool)
-		for i, rung := range []Rung{RungBwrap, RungLandlock, RungSRT, RungNone} {
+		row := make(map[Backend]bool)
+		for i, backend := range []Backend{Bwrap, Landlock, SRT, None} {
 			switch cell := strings.TrimSpace(cells[i+1]); cell {
 			case "stopped", "-":
-				row[rung] = cell == "stopped"
+				row[backend] = cell == "stopped"
 			default:
 				t.Fatalf("SECURITY.md: cell %q is neither stopped nor -", cell)
 			}
@@ -240,18 +240,18 @@ func securityTable(t *testing.T) map[string]map[Rung]bool {
 }
 
 // TestEachRungStopsWhatTheTableSays tries every operation of the table on every
-// rung, as root and as an ordinary user.
+// backend, as root and as an ordinary user.
 func TestEachRungStopsWhatTheTableSays(t *testing.T) {
 	t.Parallel()
 	table := securityTable(t)
-	for _, rung := range []Rung{RungBwrap, RungLandlock, RungSRT, RungNone} {
+	for _, backend := range []Backend{Bwrap, Landlock, SRT, None} {
 		for _, uid := range users() {
-			if rung == RungSRT && uid == 0 && os.Geteuid() == 0 {
+			if backend == SRT && uid == 0 && os.Geteuid() == 0 {
 				continue // refused
 			}
-			t.Run(fmt.Sprintf("%s as %d", rung, uid), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s as %d", backend, uid), func(t *testing.T) {
 				t.Parallel()
-				walls := rungOrSkip(t, rung, uid)
+				walls := rungOrSkip(t, backend, uid)
 				w := newWorld(t, uid)
 				ops, worked := w.operations(), w.outcome(t, walls, uid)
 				tried := 0
@@ -264,8 +264,8 @@ func TestEachRungStopsWhatTheTableSays(t *testing.T) {
 					for _, attack := range ops[name] {
 						tried++
 						did := slices.Contains(worked[name], attack)
-						if did && row[rung] || !did && !row[rung] && !forReal(name) {
-							t.Errorf("%s: worked: %v, the table says stopped: %v\n%s", name, did, row[rung], attack)
+						if did && row[backend] || !did && !row[backend] && !forReal(name) {
+							t.Errorf("%s: worked: %v, the table says stopped: %v\n%s", name, did, row[backend], attack)
 						}
 					}
 				}
@@ -289,12 +289,12 @@ func TestOlderLandlock(t *testing.T) {
 	table := securityTable(t)
 	for _, abi := range []int{4, 5} {
 		uid := users()[len(users())-1]
-		walls := rungOrSkip(t, RungLandlock, uid)
+		walls := rungOrSkip(t, Landlock, uid)
 		walls.abi = abi
 		w := newWorld(t, uid)
 		ops, worked := w.operations(), w.outcome(t, walls, uid)
 		for name, attacks := range ops {
-			stops := table[name][RungLandlock] && !slices.Contains(fromScopes(), name)
+			stops := table[name][Landlock] && !slices.Contains(fromScopes(), name)
 			if did := len(worked[name]); !forReal(name) && did != map[bool]int{false: len(attacks)}[stops] {
 				t.Errorf("version %d: %s: %d of %d worked, want stopped: %v\n%s", abi, name, did, len(attacks), stops, worked[name])
 			}
@@ -302,17 +302,17 @@ func TestOlderLandlock(t *testing.T) {
 	}
 }
 
-// The session's own way out is open on every rung that has a port.
+// The session's own way out is open on every backend that has a port.
 func TestLandlockLeavesTheGateway(t *testing.T) {
 	t.Parallel()
 	for _, uid := range users() {
-		walls := rungOrSkip(t, RungLandlock, uid)
+		walls := rungOrSkip(t, Landlock, uid)
 		w := newWorld(t, uid)
-		got := inside(t, walls, uid, Enclosure{Box: w.own, Port: w.gatewayPort}, dial("AF_INET", fmt.Sprintf(`pack_sockaddr_in(%d, inet_aton("127.0.0.1"))`, w.gatewayPort), 0)+" && echo through")
+		got := inside(t, walls, uid, Session{Box: w.own, Port: w.gatewayPort}, dial("AF_INET", fmt.Sprintf(`pack_sockaddr_in(%d, inet_aton("127.0.0.1"))`, w.gatewayPort), 0)+" && echo through")
 		if got != "through\n" {
 			t.Errorf("uid %d: got %q", uid, got)
 		}
-		got = inside(t, walls, uid, Enclosure{Box: w.own}, dial("AF_INET", fmt.Sprintf(`pack_sockaddr_in(%d, inet_aton("127.0.0.1"))`, w.gatewayPort), 0)+"; echo code $?")
+		got = inside(t, walls, uid, Session{Box: w.own}, dial("AF_INET", fmt.Sprintf(`pack_sockaddr_in(%d, inet_aton("127.0.0.1"))`, w.gatewayPort), 0)+"; echo code $?")
 		if got != "code 3\n" {
 			t.Errorf("uid %d, without a port: got %q, want no connection", uid, got)
 		}
@@ -324,13 +324,13 @@ func TestLandlockLeavesTheGateway(t *testing.T) {
 func TestLandlockedSession(t *testing.T) {
 	t.Parallel()
 	for _, uid := range users() {
-		walls, own := rungOrSkip(t, RungLandlock, uid), wallBox(t, uid)
+		walls, own := rungOrSkip(t, Landlock, uid), wallBox(t, uid)
 		agent := filepath.Join(filepath.Dir(own.Root), "agent") // an own file: not every user may link another's
 		if shell, err := os.ReadFile("/bin/sh"); err != nil || os.WriteFile(agent, shell, 0o755) != nil {
 			t.Fatal(err, agent)
 		}
 		shown := filepath.Join(treasure(t), "seal")
-		e := Enclosure{Box: own, Agent: agent, ReadOnly: []string{filepath.Dir(shown)}, Hidden: []string{shown, filepath.Join(filepath.Dir(shown), "ledger.db"), "/absent"}}
+		e := Session{Box: own, Agent: agent, ReadOnly: []string{filepath.Dir(shown)}, Hidden: []string{shown, filepath.Join(filepath.Dir(shown), "ledger.db"), "/absent"}}
 		got := inside(t, walls, uid, e, `cd `+own.Work+`; git log --format=%s; git status --porcelain; mkdir -p a/b && echo x > a/b/c && mv a/b/c a/d && cat a/d
 			cat `+filepath.Dir(shown)+`/results.tsv; cat `+shown+`/rubric.md 2>&1 | grep -c Permission; cat `+filepath.Dir(shown)+`/ledger.db 2>&1 | grep -c Permission
 			readlink /proc/$$/exe; ls /proc/self/fd | wc -l; grep -c 'CapEff:.0000000000000000' /proc/self/status; grep NoNewPrivs /proc/self/status | tr -d '\t'; ls `+filepath.Dir(shown)+` 2>&1 | grep -c Permission`)
@@ -355,25 +355,25 @@ func TestLandlockHidesLoopd(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	testenv.Must(t, err)
-	walls, own := rungOrSkip(t, RungLandlock, 0), wallBox(t, 0)
+	walls, own := rungOrSkip(t, Landlock, 0), wallBox(t, 0)
 	beside := filepath.Join(filepath.Dir(self), "beside")
 	if err := os.WriteFile(beside, []byte("beside\n"), 0o644); err != nil {
 		t.Skip(err) // a test that was built elsewhere
 	}
-	got := inside(t, walls, 0, Enclosure{Box: own, ReadOnly: []string{filepath.Dir(self)}}, "head -c 4 '"+self+"' 2>&1 | grep -c Permission; cat '"+beside+"'; ls '"+filepath.Dir(self)+"' | grep -c beside")
+	got := inside(t, walls, 0, Session{Box: own, ReadOnly: []string{filepath.Dir(self)}}, "head -c 4 '"+self+"' 2>&1 | grep -c Permission; cat '"+beside+"'; ls '"+filepath.Dir(self)+"' | grep -c beside")
 	if got != "1\nbeside\n1\n" {
 		t.Errorf("got %q", got)
 	}
 }
 
-// The sandbox runtime leaves root the kernel's settings, so it is no rung there.
+// The sandbox runtime leaves root the kernel's settings, so it is no backend there.
 func TestRuntimeIsRefusedToRoot(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root is refused")
 	}
-	_, err := Probe(t.Context(), ProbeOptions{Rung: RungSRT, Path: os.Getenv("PATH")})
-	if e, ok := errors.AsType[*WallError](err); !ok || !strings.Contains(e.Error(), "kernel's settings") {
+	_, err := Probe(t.Context(), ProbeOptions{Backend: SRT, Path: os.Getenv("PATH")})
+	if e, ok := errors.AsType[*ProbeError](err); !ok || !strings.Contains(e.Error(), "kernel's settings") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -381,8 +381,8 @@ func TestRuntimeIsRefusedToRoot(t *testing.T) {
 // No device can be made: root could make itself the disk.
 func TestLandlockMakesNoDevice(t *testing.T) {
 	t.Parallel()
-	walls, own := rungOrSkip(t, RungLandlock, 0), wallBox(t, 0)
-	got := inside(t, walls, 0, Enclosure{Box: own}, `cd `+own.Work+`; mknod zero c 1 5 2>/dev/null && head -c 1 zero && echo made; chown 1 README.md 2>/dev/null && echo owned; mkfifo pipe && echo pipe`)
+	walls, own := rungOrSkip(t, Landlock, 0), wallBox(t, 0)
+	got := inside(t, walls, 0, Session{Box: own}, `cd `+own.Work+`; mknod zero c 1 5 2>/dev/null && head -c 1 zero && echo made; chown 1 README.md 2>/dev/null && echo owned; mkfifo pipe && echo pipe`)
 	if got != "pipe\n" {
 		t.Errorf("got %q, want a pipe and nothing of root's", got)
 	}
@@ -396,16 +396,16 @@ func TestProcessesAreLimited(t *testing.T) {
 	if uid == 0 && os.Geteuid() == 0 {
 		t.Skip("the kernel does not limit root")
 	}
-	for _, rung := range []Rung{RungBwrap, RungLandlock} {
-		walls := rungOrSkip(t, rung, uid)
+	for _, backend := range []Backend{Bwrap, Landlock} {
+		walls := rungOrSkip(t, backend, uid)
 		for _, tt := range []struct {
 			limit int
 			want  string
 		}{{40, "refused\n"}, {4000, "120\n"}, {0, "120\n"}} {
-			e := Enclosure{Box: wallBox(t, uid), Limits: Limits{Processes: tt.limit}}
+			e := Session{Box: wallBox(t, uid), Limits: Limits{Processes: tt.limit}}
 			got := inside(t, walls, uid, e, `perl -e 'for (1..120) { my $p = fork; if (!defined $p) { print "refused\n"; kill 9, @k; exit } if (!$p) { sleep 60; exit } push @k, $p } print scalar @k, "\n"; kill 9, @k'`)
 			if got != tt.want {
-				t.Errorf("%s, limit %d: got %q, want %q", rung, tt.limit, got, tt.want)
+				t.Errorf("%s, limit %d: got %q, want %q", backend, tt.limit, got, tt.want)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// leastABI is the oldest Landlock that is a rung: it knows TCP ports. abiScoped
+// leastABI is the oldest Landlock that is a backend: it knows TCP ports. abiScoped
 // is the first that knows signals and abstract sockets.
 const (
 	leastABI  = 4
@@ -21,7 +21,7 @@ const (
 // There is no process between it and loopd and no network of its own: what the
 // session started is found by the sweep, and the gateway's port is the one port
 // it may connect to.
-func (w Walls) landlocked(out *Wrapped, e Enclosure) error {
+func (w Sandbox) landlocked(out *Wrapped, e Session) error {
 	self, err := os.Open(SelfAgent)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func startupFiles() []string {
 
 // confine lists what the session may do. The machine's own accounts, hosts and
 // process table take the place of those that bubblewrap makes up.
-func (w Walls) confine(e Enclosure, program string) (confinement, error) {
+func (w Sandbox) confine(e Session, program string) (confinement, error) {
 	c := confinement{
 		ABI: w.abi, Port: e.Port, Files: devices(), Write: []string{e.Box.Work, e.Box.Home, e.Box.Config, e.Box.Tmp},
 		Read: []string{e.Box.Plugin, program, "/proc", "/dev/urandom", "/dev/random"},
@@ -109,7 +109,7 @@ func (w Walls) confine(e Enclosure, program string) (confinement, error) {
 
 // hiddenPaths resolves what no session may read. What is not there, or out of
 // loopd's own reach, needs no hiding.
-func hiddenPaths(e Enclosure) ([]string, error) {
+func hiddenPaths(e Session) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func dropCapabilities() error {
 func probeLandlock(context.Context) (abi int, err error) {
 	abi = landlockABI()
 	if abi < leastABI {
-		return abi, &WallError{Reason: WallNoLandlock, Output: "its version here is " + strconv.Itoa(abi)}
+		return abi, &ProbeError{Reason: ReasonNoLandlock, Output: "its version here is " + strconv.Itoa(abi)}
 	}
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -133,7 +133,7 @@ func probeLandlock(context.Context) (abi int, err error) {
 		said <- tryConfined(abi, outside)
 	}()
 	if err := <-said; err != nil {
-		return abi, &WallError{Reason: WallFailed, Program: "Landlock", Output: err.Error()}
+		return abi, &ProbeError{Reason: ReasonFailed, Program: "Landlock", Output: err.Error()}
 	}
 	return abi, nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func probeLandlock(context.Context) (int, error) {
-	return 0, &WallError{Reason: WallSystem, Program: "Landlock"}
+	return 0, &ProbeError{Reason: ReasonSystem, Program: "Landlock"}
 }
 
 func userLimit(int, int) (uint64, error) { return 0, nil }

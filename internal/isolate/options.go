@@ -67,7 +67,7 @@ func findSystem() (options, visible []string, err error) {
 // left in it: with one, the read-only binds can be mounted again writable.
 // /proc/sys is read-only because the kernel asks only whether the writer is the
 // machine's root, which a session of root's is, whatever number it sees.
-func (w Walls) options(out *Wrapped, e Enclosure) ([]string, error) {
+func (w Sandbox) options(out *Wrapped, e Session) ([]string, error) {
 	opts := []string{
 		"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--uid", insideID, "--gid", insideID, "--hostname", "localhost",
@@ -112,7 +112,7 @@ func (w Walls) options(out *Wrapped, e Enclosure) ([]string, error) {
 // hide covers what lies in a shown directory and is not for a session: loopd's
 // own program, with the suites inside it, and what the caller names. A file is
 // covered by a device that cannot be opened here, a directory by an empty one.
-func (w Walls) hide(e Enclosure) ([]string, error) {
+func (w Sandbox) hide(e Session) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

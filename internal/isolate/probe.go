@@ -14,35 +14,35 @@ import (
 	"time"
 )
 
-// ProbeOptions say which rung to try, where to look for its programs and who
+// ProbeOptions say which backend to try, where to look for its programs and who
 // will run them.
 type ProbeOptions struct {
-	// Rung is the one to try; bubblewrap's when empty.
-	Rung Rung
+	// Backend is the one to try; bubblewrap's when empty.
+	Backend Backend
 	// Path is a list of directories like the variable's.
 	Path string
 	// UID and GID are who sessions run as when loopd is root; 0 for no change.
 	UID, GID int
 }
 
-// WallReason is why there are no walls.
-type WallReason string
+// Reason is why there are no walls.
+type Reason string
 
 // The reasons.
 const (
-	WallSystem   WallReason = "system"   // another operating system
-	WallAbsent   WallReason = "absent"   // a program of the rung is not installed
-	WallAppArmor WallReason = "apparmor" // AppArmor lets no program make a user namespace without a profile
-	WallRefused  WallReason = "refused"  // the kernel or a container refuses user namespaces
-	WallOld      WallReason = "old"      // this bubblewrap lacks an option
-	WallFailed   WallReason = "failed"   // it ran and failed in another way
+	ReasonSystem   Reason = "system"   // another operating system
+	ReasonAbsent   Reason = "absent"   // a program of the backend is not installed
+	ReasonAppArmor Reason = "apparmor" // AppArmor lets no program make a user namespace without a profile
+	ReasonRefused  Reason = "refused"  // the kernel or a container refuses user namespaces
+	ReasonOld      Reason = "old"      // this bubblewrap lacks an option
+	ReasonFailed   Reason = "failed"   // it ran and failed in another way
 
-	WallNoLandlock WallReason = "no landlock" // the kernel has none that is new enough
+	ReasonNoLandlock Reason = "no landlock" // the kernel has none that is new enough
 )
 
-// WallError says why sessions cannot be walled in.
-type WallError struct {
-	Reason  WallReason
+// ProbeError says why sessions cannot be walled in.
+type ProbeError struct {
+	Reason  Reason
 	Program string // what was tried: bwrap, where it was found
 	Output  string // what it said
 	Missing string // of an absent program, its name
@@ -50,16 +50,16 @@ type WallError struct {
 }
 
 // Error names the reason and what bubblewrap said.
-func (e *WallError) Error() string {
-	text := map[WallReason]string{
-		WallSystem:   e.Program + " needs Linux",
-		WallAbsent:   packageOf(e.Missing) + " (" + e.Missing + ") is not on the PATH",
-		WallAppArmor: "AppArmor refuses user namespaces to " + e.Program,
-		WallRefused:  "user namespaces are refused to " + e.Program,
-		WallOld:      e.Program + " is too old",
-		WallFailed:   e.Program + " does not work",
+func (e *ProbeError) Error() string {
+	text := map[Reason]string{
+		ReasonSystem:   e.Program + " needs Linux",
+		ReasonAbsent:   packageOf(e.Missing) + " (" + e.Missing + ") is not on the PATH",
+		ReasonAppArmor: "AppArmor refuses user namespaces to " + e.Program,
+		ReasonRefused:  "user namespaces are refused to " + e.Program,
+		ReasonOld:      e.Program + " is too old",
+		ReasonFailed:   e.Program + " does not work",
 
-		WallNoLandlock: "this kernel's Landlock knows no ports",
+		ReasonNoLandlock: "this kernel's Landlock knows no ports",
 	}[e.Reason]
 	if e.Output == "" {
 		return "probe walls: " + text
@@ -68,22 +68,22 @@ func (e *WallError) Error() string {
 }
 
 // Hint is the command that helps, or what to do where there is none.
-func (e *WallError) Hint() string {
+func (e *ProbeError) Hint() string {
 	switch e.Reason {
-	case WallAbsent, WallOld:
-		if name := packageOf(e.Missing); e.Reason == WallAbsent && e.Missing != "bwrap" {
+	case ReasonAbsent, ReasonOld:
+		if name := packageOf(e.Missing); e.Reason == ReasonAbsent && e.Missing != "bwrap" {
 			if e.Missing == "srt" {
 				return "npm install -g " + name
 			}
 			return "apt-get install " + name
 		}
 		return "apt-get install bubblewrap (dnf, zypper, pacman and apk call it bubblewrap too; 0.5 or newer)"
-	case WallAppArmor:
+	case ReasonAppArmor:
 		return `printf 'abi <abi/4.0>,\ninclude <tunables/global>\nprofile bwrap ` + e.Program +
 			` flags=(unconfined) {\n  userns,\n}\n' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`
-	case WallNoLandlock:
+	case ReasonNoLandlock:
 		return "Linux 6.7 or newer, with landlock in the boot parameter lsm="
-	case WallRefused:
+	case ReasonRefused:
 		if e.knob != "" {
 			return "sudo sysctl -w " + e.knob
 		}
@@ -108,63 +108,63 @@ func packageOf(program string) string {
 	return program
 }
 
-// Rungs lists the rungs that a system can have, the better first. Anthropic's
+// Backends lists the backends that a system can have, the better first. Anthropic's
 // sandbox runtime is bubblewrap again on Linux, with less of it: there it is
 // taken only when it is asked for.
-func Rungs(system string) []Rung {
+func Backends(system string) []Backend {
 	switch system {
 	case "linux":
-		return []Rung{RungBwrap, RungLandlock}
+		return []Backend{Bwrap, Landlock}
 	case "darwin":
-		return []Rung{RungSRT}
+		return []Backend{SRT}
 	}
 	return nil
 }
 
-// Probe tries one rung and proves that it works here by running a program
-// within it, with the options a session gets. An error that is a *WallError is
+// Probe tries one backend and proves that it works here by running a program
+// within it, with the options a session gets. An error that is a *ProbeError is
 // an answer: there are no such walls, and why.
-func Probe(ctx context.Context, o ProbeOptions) (Walls, error) {
-	switch o.Rung {
-	case RungBwrap, "":
+func Probe(ctx context.Context, o ProbeOptions) (Sandbox, error) {
+	switch o.Backend {
+	case Bwrap, "":
 		return prober{proc: "/proc/sys"}.probe(ctx, o)
-	case RungLandlock:
+	case Landlock:
 		return landlockWalls(ctx, o)
-	case RungSRT:
+	case SRT:
 		return srtWalls(ctx, o)
 	}
-	return Walls{}, fmt.Errorf("probe walls: unknown rung %q", o.Rung)
+	return Sandbox{}, fmt.Errorf("probe walls: unknown backend %q", o.Backend)
 }
 
-func landlockWalls(ctx context.Context, o ProbeOptions) (Walls, error) {
+func landlockWalls(ctx context.Context, o ProbeOptions) (Sandbox, error) {
 	abi, err := probeLandlock(ctx)
-	if _, answer := errors.AsType[*WallError](err); answer {
-		return Walls{}, err
+	if _, answer := errors.AsType[*ProbeError](err); answer {
+		return Sandbox{}, err
 	}
 	_, visible, findErr := findSystem()
 	if err := errors.Join(err, findErr); err != nil {
-		return Walls{}, fmt.Errorf("probe walls: %w", err)
+		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
 	}
-	return Walls{rung: RungLandlock, visible: visible, abi: abi, uid: o.UID}, nil
+	return Sandbox{backend: Landlock, visible: visible, abi: abi, uid: o.UID}, nil
 }
 
 type prober struct {
 	proc string // the kernel's settings
 }
 
-func (p prober) probe(ctx context.Context, o ProbeOptions) (Walls, error) {
+func (p prober) probe(ctx context.Context, o ProbeOptions) (Sandbox, error) {
 	if runtime.GOOS != "linux" {
-		return Walls{}, &WallError{Reason: WallSystem, Program: "bubblewrap"}
+		return Sandbox{}, &ProbeError{Reason: ReasonSystem, Program: "bubblewrap"}
 	}
 	program := findProgram(o.Path, "bwrap")
 	if program == "" {
-		return Walls{}, &WallError{Reason: WallAbsent, Missing: "bwrap"}
+		return Sandbox{}, &ProbeError{Reason: ReasonAbsent, Missing: "bwrap"}
 	}
 	system, visible, err := findSystem()
 	if err != nil {
-		return Walls{}, fmt.Errorf("probe walls: %w", err)
+		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
 	}
-	w := Walls{rung: RungBwrap, program: program, system: system, visible: visible, uid: o.UID}
+	w := Sandbox{backend: Bwrap, program: program, system: system, visible: visible, uid: o.UID}
 	said, err := w.try(ctx, o)
 	for _, without := range []*bool{&w.nested, &w.sizeless} {
 		if said == "" || err != nil {
@@ -174,10 +174,10 @@ func (p prober) probe(ctx context.Context, o ProbeOptions) (Walls, error) {
 		said, err = w.try(ctx, o)
 	}
 	if err != nil {
-		return Walls{}, fmt.Errorf("probe walls: %w", err)
+		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
 	}
 	if said != "" {
-		return Walls{}, p.reason(program, said)
+		return Sandbox{}, p.reason(program, said)
 	}
 	return w, nil
 }
@@ -196,7 +196,7 @@ func findProgram(list, name string) string {
 
 // try runs "true" in a box made for it. What bwrap says of its failure is no
 // error.
-func (w Walls) try(ctx context.Context, o ProbeOptions) (said string, err error) {
+func (w Sandbox) try(ctx context.Context, o ProbeOptions) (said string, err error) {
 	base, err := os.MkdirTemp("", "")
 	if err != nil {
 		return "", err
@@ -206,7 +206,7 @@ func (w Walls) try(ctx context.Context, o ProbeOptions) (said string, err error)
 		return "", err
 	}
 	box := &Box{Root: base, Work: base, Plugin: base, Home: base, Config: base, Tmp: base}
-	wrapped, err := w.Wrap(Enclosure{Box: box, Agent: SelfAgent, Limits: Limits{Disk: 1 << 20}})
+	wrapped, err := w.Wrap(Session{Box: box, Agent: SelfAgent, Limits: Limits{Disk: 1 << 20}})
 	if err != nil {
 		return "", err
 	}
@@ -250,14 +250,14 @@ func probeAttr(o ProbeOptions) *syscall.SysProcAttr {
 // reason tells one refusal from another by what bwrap prints and by the
 // kernel's settings: its exit code is always the same.
 func (p prober) reason(program, said string) error {
-	e := &WallError{Reason: WallFailed, Program: program, Output: said}
+	e := &ProbeError{Reason: ReasonFailed, Program: program, Output: said}
 	switch {
 	case strings.Contains(said, "nknown option"):
-		e.Reason = WallOld
+		e.Reason = ReasonOld
 	case containsAny(said, "ew namespace", "uid map", "gid map", "RTM_NEWADDR", "No permissions"):
-		e.Reason = WallRefused
+		e.Reason = ReasonRefused
 		if p.setting("kernel/apparmor_restrict_unprivileged_userns") == "1" {
-			e.Reason = WallAppArmor
+			e.Reason = ReasonAppArmor
 		}
 		switch "0" {
 		case p.setting("user/max_user_namespaces"):

@@ -18,7 +18,7 @@ import (
 )
 
 // wallsOrSkip probes bubblewrap; where it is required, its absence fails.
-func wallsOrSkip(t testing.TB, uid int) Walls {
+func wallsOrSkip(t testing.TB, uid int) Sandbox {
 	t.Helper()
 	w, err := Probe(t.Context(), ProbeOptions{Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	testenv.Need(t, "bwrap", err)
@@ -61,23 +61,23 @@ func TestProbeSaysWhyNot(t *testing.T) {
 	for _, tt := range []struct {
 		name, script string
 		settings     map[string]string
-		want         WallReason
+		want         Reason
 		hint         string
 	}{
-		{"sysctl of the kernel", refused, map[string]string{"user/max_user_namespaces": "0"}, WallRefused, "sysctl -w user.max_user_namespaces=15000"},
-		{"sysctl of the distribution", refused, map[string]string{"kernel/unprivileged_userns_clone": "0"}, WallRefused, "sysctl -w kernel.unprivileged_userns_clone=1"},
-		{"container", refused, map[string]string{"user/max_user_namespaces": "9999"}, WallRefused, "seccomp=unconfined"},
-		{"too many", `echo "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)" >&2; exit 1`, nil, WallRefused, "container"},
-		{"AppArmor", `echo "bwrap: setting up uid map: Permission denied" >&2; exit 1`, map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, WallAppArmor, "apparmor_parser -r"},
-		{"AppArmor at loopback", `echo "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted" >&2; exit 1`, map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, WallAppArmor, "userns,"},
-		{"old", `echo "bwrap: Unknown option --perms" >&2; exit 1`, nil, WallOld, "apt-get install bubblewrap"},
-		{"broken", `echo "bwrap: Can't mount proc on /newroot/proc: Operation not permitted" >&2; exit 1`, nil, WallFailed, ""},
-		{"silent", `exit 3`, nil, WallFailed, ""},
+		{"sysctl of the kernel", refused, map[string]string{"user/max_user_namespaces": "0"}, ReasonRefused, "sysctl -w user.max_user_namespaces=15000"},
+		{"sysctl of the distribution", refused, map[string]string{"kernel/unprivileged_userns_clone": "0"}, ReasonRefused, "sysctl -w kernel.unprivileged_userns_clone=1"},
+		{"container", refused, map[string]string{"user/max_user_namespaces": "9999"}, ReasonRefused, "seccomp=unconfined"},
+		{"too many", `echo "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)" >&2; exit 1`, nil, ReasonRefused, "container"},
+		{"AppArmor", `echo "bwrap: setting up uid map: Permission denied" >&2; exit 1`, map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, ReasonAppArmor, "apparmor_parser -r"},
+		{"AppArmor at loopback", `echo "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted" >&2; exit 1`, map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, ReasonAppArmor, "userns,"},
+		{"old", `echo "bwrap: Unknown option --perms" >&2; exit 1`, nil, ReasonOld, "apt-get install bubblewrap"},
+		{"broken", `echo "bwrap: Can't mount proc on /newroot/proc: Operation not permitted" >&2; exit 1`, nil, ReasonFailed, ""},
+		{"silent", `exit 3`, nil, ReasonFailed, ""},
 	} {
 		dir := fakeBwrap(t, tt.script)
 		w, err := prober{proc: settings(t, tt.settings)}.probe(t.Context(), ProbeOptions{Path: "relative:/absent:" + dir})
-		e, ok := errors.AsType[*WallError](err)
-		if !ok || e.Reason != tt.want || w.Rung() != RungNone {
+		e, ok := errors.AsType[*ProbeError](err)
+		if !ok || e.Reason != tt.want || w.Backend() != None {
 			t.Errorf("%s: got %v, want reason %s", tt.name, err, tt.want)
 			continue
 		}
@@ -96,8 +96,8 @@ func TestProbeWithoutBwrap(t *testing.T) {
 	testenv.Must(t, os.WriteFile(filepath.Join(notRunnable, "bwrap"), nil, 0o644))
 	for _, path := range []string{"", "/absent", notRunnable, "."} {
 		_, err := Probe(t.Context(), ProbeOptions{Path: path})
-		e, ok := errors.AsType[*WallError](err)
-		if !ok || runtime.GOOS == "linux" && e.Reason != WallAbsent || runtime.GOOS != "linux" && e.Reason != WallSystem {
+		e, ok := errors.AsType[*ProbeError](err)
+		if !ok || runtime.GOOS == "linux" && e.Reason != ReasonAbsent || runtime.GOOS != "linux" && e.Reason != ReasonSystem {
 			t.Errorf("PATH %q: got %v, want it absent", path, err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestProbeOfAnOlderBwrap(t *testing.T) {
 	}
 	dir := fakeBwrap(t, `grep -q disable-userns /proc/self/fd/$2 && { echo "bwrap: Unknown option --disable-userns" >&2; exit 1; }; exit 0`)
 	w, err := Probe(t.Context(), ProbeOptions{Path: dir})
-	if err != nil || w.Rung() != RungBwrap || !w.nested {
+	if err != nil || w.Backend() != Bwrap || !w.nested {
 		t.Errorf("got %+v, %v, want walls that allow namespaces", w, err)
 	}
 }
@@ -125,7 +125,7 @@ func TestProbeIsCalledOff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Probe(ctx, ProbeOptions{Path: fakeBwrap(t, "exec sleep 100")})
-	if _, ok := errors.AsType[*WallError](err); ok || !errors.Is(err, context.Canceled) {
+	if _, ok := errors.AsType[*ProbeError](err); ok || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want it called off, not an answer", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestProbeWhereNamespacesAreRefused(t *testing.T) {
 // childProbe prints the reason and the hint of a probe that fails.
 func childProbe() int {
 	_, err := Probe(context.Background(), ProbeOptions{Path: os.Getenv("PATH")})
-	e, ok := errors.AsType[*WallError](err)
+	e, ok := errors.AsType[*ProbeError](err)
 	if !ok {
 		fmt.Println("got", err)
 		return 1
@@ -163,25 +163,25 @@ func childProbe() int {
 
 func TestWrapRefuses(t *testing.T) {
 	t.Parallel()
-	good := Walls{rung: RungBwrap, program: "/bin/bwrap"}
+	good := Sandbox{backend: Bwrap, program: "/bin/bwrap"}
 	for _, tt := range []struct {
 		name  string
-		walls Walls
-		edit  func(*Enclosure)
+		walls Sandbox
+		edit  func(*Session)
 	}{
-		{"nothing probed", Walls{}, func(*Enclosure) {}},
-		{"relative agent", good, func(e *Enclosure) { e.Agent = "claude" }},
-		{"absent agent", good, func(e *Enclosure) { e.Agent = "/absent" }},
-		{"everything shown", good, func(e *Enclosure) { e.ReadOnly = []string{"/"} }},
-		{"path that is not clean", good, func(e *Enclosure) { e.ReadOnly = []string{"/usr/../etc"} }},
-		{"relative hidden", good, func(e *Enclosure) { e.Hidden = []string{"etc"} }},
-		{"a door where there is a port", Walls{rung: RungLandlock, abi: 6}, func(*Enclosure) {}},
-		{"NUL", good, func(e *Enclosure) { e.Args = []string{"a\x00b"} }},
+		{"nothing probed", Sandbox{}, func(*Session) {}},
+		{"relative agent", good, func(e *Session) { e.Agent = "claude" }},
+		{"absent agent", good, func(e *Session) { e.Agent = "/absent" }},
+		{"everything shown", good, func(e *Session) { e.ReadOnly = []string{"/"} }},
+		{"path that is not clean", good, func(e *Session) { e.ReadOnly = []string{"/usr/../etc"} }},
+		{"relative hidden", good, func(e *Session) { e.Hidden = []string{"etc"} }},
+		{"a door where there is a port", Sandbox{backend: Landlock, abi: 6}, func(*Session) {}},
+		{"NUL", good, func(e *Session) { e.Args = []string{"a\x00b"} }},
 	} {
 		r, door, err := os.Pipe()
 		testenv.Must(t, err)
 		defer r.Close()
-		e := Enclosure{Box: wallBox(t, 0), Agent: "/bin/sh", Door: door}
+		e := Session{Box: wallBox(t, 0), Agent: "/bin/sh", Handoff: door}
 		tt.edit(&e)
 		if out, err := tt.walls.Wrap(e); err == nil {
 			out.Close()

@@ -65,7 +65,7 @@ func closedToSRT(system string) []string {
 }
 
 // settings are the runtime's for one session.
-func (w Walls) settings(e Enclosure, agent, system string) (srtSettings, error) {
+func (w Sandbox) settings(e Session, agent, system string) (srtSettings, error) {
 	hidden, err := hiddenPaths(e)
 	if err != nil {
 		return srtSettings{}, err
@@ -94,7 +94,7 @@ func (w Walls) settings(e Enclosure, agent, system string) (srtSettings, error) 
 
 // ownPlaces are what the runtime itself needs inside: its package and, on
 // Linux, the programs that carry the session's way out.
-func (w Walls) ownPlaces() []string {
+func (w Sandbox) ownPlaces() []string {
 	out := []string{filepath.Dir(filepath.Dir(w.program))}
 	if path := w.tools["socat"]; path != "" {
 		out = append(out, path)
@@ -104,7 +104,7 @@ func (w Walls) ownPlaces() []string {
 
 // runtimed returns the runtime with settings written for this session beside
 // its box, where the session cannot read them.
-func (w Walls) runtimed(out *Wrapped, e Enclosure) error {
+func (w Sandbox) runtimed(out *Wrapped, e Session) error {
 	agent := e.Agent
 	if agent == SelfAgent {
 		self, err := os.Executable()
@@ -137,7 +137,7 @@ func (w Walls) runtimed(out *Wrapped, e Enclosure) error {
 // srtCommand starts the agent with the session's own environment: the runtime
 // adds names that say where the session is. Values are taken from the runtime's
 // environment where they can be, so that no command line holds them.
-func srtCommand(e Enclosure, agent string, environ []string, system string) string {
+func srtCommand(e Session, agent string, environ []string, system string) string {
 	words := []string{"exec", "env", "-i"}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
@@ -160,11 +160,11 @@ func srtCommand(e Enclosure, agent string, environ []string, system string) stri
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // srtWalls finds the runtime and what it needs, and runs a program within it.
-func srtWalls(ctx context.Context, o ProbeOptions) (Walls, error) {
+func srtWalls(ctx context.Context, o ProbeOptions) (Sandbox, error) {
 	if os.Geteuid() == 0 && o.UID == 0 {
-		return Walls{}, &WallError{Reason: WallFailed, Program: "sandbox-runtime", Output: "sessions of root could change the kernel's settings in it"}
+		return Sandbox{}, &ProbeError{Reason: ReasonFailed, Program: "sandbox-runtime", Output: "sessions of root could change the kernel's settings in it"}
 	}
-	w := Walls{rung: RungSRT, uid: o.UID, tools: make(map[string]string)}
+	w := Sandbox{backend: SRT, uid: o.UID, tools: make(map[string]string)}
 	needs := []string{"srt", "node"}
 	if runtime.GOOS == "linux" {
 		needs = append(needs, "bwrap", "socat", "rg")
@@ -173,29 +173,29 @@ func srtWalls(ctx context.Context, o ProbeOptions) (Walls, error) {
 	for _, name := range needs {
 		found := findProgram(o.Path, name)
 		if found == "" {
-			return Walls{}, &WallError{Reason: WallAbsent, Missing: name}
+			return Sandbox{}, &ProbeError{Reason: ReasonAbsent, Missing: name}
 		}
 		// A link to it may lie where a session sees nothing.
 		if w.tools[name], err = filepath.EvalSymlinks(found); err != nil {
-			return Walls{}, fmt.Errorf("probe walls: %w", err)
+			return Sandbox{}, fmt.Errorf("probe walls: %w", err)
 		}
 	}
 	w.program = w.tools["srt"]
 	if _, w.visible, err = findSystem(); err != nil {
-		return Walls{}, fmt.Errorf("probe walls: %w", err)
+		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
 	}
 	said, err := w.trySRT(ctx, o)
 	if err != nil {
-		return Walls{}, fmt.Errorf("probe walls: %w", err)
+		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
 	}
 	if said != "" {
-		return Walls{}, &WallError{Reason: WallFailed, Program: "sandbox-runtime", Output: said}
+		return Sandbox{}, &ProbeError{Reason: ReasonFailed, Program: "sandbox-runtime", Output: said}
 	}
 	return w, nil
 }
 
 // trySRT asks the version and has the runtime keep a program from a file.
-func (w Walls) trySRT(ctx context.Context, o ProbeOptions) (said string, err error) {
+func (w Sandbox) trySRT(ctx context.Context, o ProbeOptions) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	version, err := exec.CommandContext(ctx, w.tools["node"], w.program, "--version").CombinedOutput()
@@ -213,7 +213,7 @@ func (w Walls) trySRT(ctx context.Context, o ProbeOptions) (said string, err err
 		return "", err
 	}
 	box := &Box{Root: base, Work: inside, Plugin: inside, Home: inside, Config: inside, Tmp: inside}
-	wrapped, err := w.Wrap(Enclosure{
+	wrapped, err := w.Wrap(Session{
 		Box: box, Agent: "/bin/sh", Env: []string{"PATH=" + o.Path, "HOME=" + inside},
 		Args: []string{"-c", `echo x > "$0" || exit 3; grep -s outside "$1" && exit 4; (echo x > "$1") 2>/dev/null; exit 0`, filepath.Join(inside, "x"), outside},
 	})

@@ -32,8 +32,8 @@ func TestRuntimeSettings(t *testing.T) {
 	if self, err = filepath.EvalSymlinks(self); err != nil {
 		t.Fatal(err)
 	}
-	w := Walls{rung: RungSRT, program: "/opt/srt/dist/cli.js", tools: map[string]string{"bwrap": "/usr/bin/bwrap", "socat": "/usr/bin/socat", "rg": "/usr/bin/rg"}}
-	e := Enclosure{Box: srtBox(), Port: 4711, ReadOnly: []string{"/home/u/.rbenv"}, Hidden: []string{secret, "/absent"}}
+	w := Sandbox{backend: SRT, program: "/opt/srt/dist/cli.js", tools: map[string]string{"bwrap": "/usr/bin/bwrap", "socat": "/usr/bin/socat", "rg": "/usr/bin/rg"}}
+	e := Session{Box: srtBox(), Port: 4711, ReadOnly: []string{"/home/u/.rbenv"}, Hidden: []string{secret, "/absent"}}
 	box := []string{"/tmp/box/w", "/tmp/box/h", "/tmp/box/c", "/tmp/box/t"}
 	for _, system := range []string{"linux", "darwin"} {
 		got, err := w.settings(e, "/cache/claude", system)
@@ -70,7 +70,7 @@ func TestRuntimeSettings(t *testing.T) {
 func TestRuntimeCommand(t *testing.T) {
 	t.Parallel()
 	environ := []string{"A=it's $HOME `x`", "TMPDIR=/tmp/it's", "ANTHROPIC_BASE_URL=http://127.0.0.1:4711", "ANTHROPIC_API_KEY=dummy-secret"}
-	e := Enclosure{Box: srtBox(), Port: 4711, Args: []string{"-c", `printf '%s|' "$@"; env | sort | grep -v '^PWD\|^SHLVL\|^_='`, "sh", "", "two words", "it's", "$A"}}
+	e := Session{Box: srtBox(), Port: 4711, Args: []string{"-c", `printf '%s|' "$@"; env | sort | grep -v '^PWD\|^SHLVL\|^_='`, "sh", "", "two words", "it's", "$A"}}
 	for system, url := range map[string]string{"linux": "http://127.0.0.1:3128", "darwin": "http://127.0.0.1:4711"} {
 		command := srtCommand(e, "/bin/sh", environ, system)
 		if strings.Contains(command, "dummy-secret") {
@@ -88,20 +88,20 @@ func TestRuntimeCommand(t *testing.T) {
 
 func TestRungsOfEachSystem(t *testing.T) {
 	t.Parallel()
-	for system, want := range map[string][]Rung{"linux": {RungBwrap, RungLandlock}, "darwin": {RungSRT}, "plan9": nil} {
-		if got := Rungs(system); !slices.Equal(got, want) {
+	for system, want := range map[string][]Backend{"linux": {Bwrap, Landlock}, "darwin": {SRT}, "plan9": nil} {
+		if got := Backends(system); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", system, got, want)
 		}
 	}
-	if _, err := Probe(t.Context(), ProbeOptions{Rung: "chroot"}); err == nil {
-		t.Error("an unknown rung was probed")
-	} else if _, answer := errors.AsType[*WallError](err); answer {
+	if _, err := Probe(t.Context(), ProbeOptions{Backend: "chroot"}); err == nil {
+		t.Error("an unknown backend was probed")
+	} else if _, answer := errors.AsType[*ProbeError](err); answer {
 		t.Errorf("got %v, want no answer", err)
 	}
-	if got := (Walls{rung: RungLandlock, abi: 9}).String(); got != "landlock 6" {
+	if got := (Sandbox{backend: Landlock, abi: 9}).String(); got != "landlock 6" {
 		t.Errorf("got %q, want no more than what is asked of the kernel", got)
 	}
-	if got := (Walls{rung: RungLandlock, abi: 4}).String() + " " + (Walls{}).String() + " " + (Walls{rung: RungBwrap}).String(); got != "landlock 4 none bwrap" {
+	if got := (Sandbox{backend: Landlock, abi: 4}).String() + " " + (Sandbox{}).String() + " " + (Sandbox{backend: Bwrap}).String(); got != "landlock 4 none bwrap" {
 		t.Errorf("got %q", got)
 	}
 }

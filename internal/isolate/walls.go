@@ -11,28 +11,28 @@ import (
 	"strings"
 )
 
-// Rung is how well a session is walled in.
-type Rung string
+// Backend is how well a session is walled in.
+type Backend string
 
-// The rungs, the better first. What each of them stops is the table of
+// The backends, the better first. What each of them stops is the table of
 // SECURITY.md.
 const (
-	// RungBwrap is namespaces of its own for everything: a session can name no
+	// Bwrap is namespaces of its own for everything: a session can name no
 	// file, process or address but those of its box.
-	RungBwrap Rung = "bwrap"
-	// RungLandlock is the kernel's refusal: a session sees the machine's names
+	Bwrap Backend = "bwrap"
+	// Landlock is the kernel's refusal: a session sees the machine's names
 	// and may open nothing but its box and the system's programs.
-	RungLandlock Rung = "landlock"
-	// RungSRT is Anthropic's sandbox runtime, which uses what the system has.
-	RungSRT Rung = "srt"
-	// RungNone is a user of its own at best.
-	RungNone Rung = "none"
+	Landlock Backend = "landlock"
+	// SRT is Anthropic's sandbox runtime, which uses what the system has.
+	SRT Backend = "srt"
+	// None is a user of its own at best.
+	None Backend = "none"
 )
 
-// Walls wrap programs so that they run shut in. The zero value has nothing to
+// Sandbox wrap programs so that they run shut in. The zero value has nothing to
 // wrap with; Probe returns walls that were seen to stand.
-type Walls struct {
-	rung     Rung
+type Sandbox struct {
+	backend  Backend
 	program  string            // bwrap or srt
 	system   []string          // bwrap's options that bind the system's programs
 	visible  []string          // the directories these show
@@ -43,35 +43,35 @@ type Walls struct {
 	tools    map[string]string // the programs srt needs, by name
 }
 
-// Rung is that of walls which Probe returned, and none for the zero value.
-func (w Walls) Rung() Rung {
-	if w.rung == "" {
-		return RungNone
+// Backend is that of walls which Probe returned, and none for the zero value.
+func (w Sandbox) Backend() Backend {
+	if w.backend == "" {
+		return None
 	}
-	return w.rung
+	return w.backend
 }
 
-// String names the rung, with the version where versions stop different things.
-func (w Walls) String() string {
-	if w.rung == RungLandlock {
-		return fmt.Sprintf("%s %d", w.rung, min(w.abi, abiScoped))
+// String names the backend, with the version where versions stop different things.
+func (w Sandbox) String() string {
+	if w.backend == Landlock {
+		return fmt.Sprintf("%s %d", w.backend, min(w.abi, abiScoped))
 	}
-	return string(w.Rung())
+	return string(w.Backend())
 }
 
-// Doored says whether the way to the gateway is a listening socket that is
+// TakesHandoff says whether the way to the gateway is a listening socket that is
 // handed over, instead of the gateway's port.
-func (w Walls) Doored() bool { return w.rung == RungBwrap }
+func (w Sandbox) TakesHandoff() bool { return w.backend == Bwrap }
 
-// SelfAgent is the Agent of an Enclosure that runs loopd's own program under
+// SelfAgent is the Agent of an Session that runs loopd's own program under
 // the agent's name, as the stand-in does.
 const SelfAgent = "/proc/self/exe"
 
 // agentInside is where the agent's program is found inside.
 const agentInside = "/opt/claude/claude"
 
-// Enclosure is what one session sees of the machine.
-type Enclosure struct {
+// Session is what one session sees of the machine.
+type Session struct {
 	Box *Box
 	// Agent is the program to run, by its path outside, and Args its arguments
 	// without its name.
@@ -81,9 +81,9 @@ type Enclosure struct {
 	// replaced by the one the session reaches the gateway at, and PATH keeps
 	// only the directories the session can see.
 	Env []string
-	// Door is where the listening socket is handed over; nil for no network at
+	// Handoff is where the listening socket is handed over; nil for no network at
 	// all. Wrapped owns it.
-	Door *os.File
+	Handoff *os.File
 	// Port is the gateway's on 127.0.0.1, in walls without a door; 0 for no
 	// network at all.
 	Port int
@@ -105,9 +105,9 @@ type Wrapped struct {
 	Args  []string
 	Env   []string
 	Files []*os.File
-	// Apart: the agent runs in a process table of its own, below Path, which
+	// PIDNamespace: the agent runs in a process table of its own, below Path, which
 	// takes all of it down when it dies and passes its exit code on.
-	Apart bool
+	PIDNamespace bool
 }
 
 // Close gives up the files, once the program has ended or was not started.
@@ -138,21 +138,21 @@ func (w *Wrapped) addData(data string) (string, error) {
 
 // Wrap returns the program that runs the agent inside the walls. On error the
 // door is closed too.
-func (w Walls) Wrap(e Enclosure) (*Wrapped, error) {
+func (w Sandbox) Wrap(e Session) (*Wrapped, error) {
 	out := &Wrapped{Path: w.program, Env: w.environ(e)}
 	door := ""
-	if e.Door != nil {
-		door = out.add(e.Door)
+	if e.Handoff != nil {
+		door = out.add(e.Handoff)
 	}
 	err := w.validate(e)
 	if err == nil {
-		switch w.rung {
-		case RungLandlock:
+		switch w.backend {
+		case Landlock:
 			err = w.landlocked(out, e)
-		case RungSRT:
+		case SRT:
 			err = w.runtimed(out, e)
 		default:
-			out.Apart = true
+			out.PIDNamespace = true
 			err = w.fill(out, e, door)
 		}
 	}
@@ -162,12 +162,12 @@ func (w Walls) Wrap(e Enclosure) (*Wrapped, error) {
 	return out, nil
 }
 
-func (w Walls) validate(e Enclosure) error {
-	if w.Rung() == RungNone {
+func (w Sandbox) validate(e Session) error {
+	if w.Backend() == None {
 		return errors.New("no walls: nothing was probed")
 	}
-	if e.Door != nil && !w.Doored() {
-		return fmt.Errorf("walls of %s take a port and no door", w.rung)
+	if e.Handoff != nil && !w.TakesHandoff() {
+		return fmt.Errorf("walls of %s take a port and no door", w.backend)
 	}
 	if !filepath.IsAbs(e.Agent) {
 		return fmt.Errorf("agent %q is not an absolute path", e.Agent)
@@ -186,7 +186,7 @@ func (w Walls) validate(e Enclosure) error {
 // fill hands on the helper's program, what the helper is to start, and bwrap's
 // options. Only numbers are left as arguments: they stay readable in the
 // session's own process table.
-func (w Walls) fill(out *Wrapped, e Enclosure, door string) error {
+func (w Sandbox) fill(out *Wrapped, e Session, door string) error {
 	self, err := os.Open(SelfAgent)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func joinArgs(args []string) string {
 
 // environ is the session's environment with the directories of PATH that it
 // can see. The others would name places of the user's.
-func (w Walls) environ(e Enclosure) []string {
+func (w Sandbox) environ(e Session) []string {
 	env := slices.Clone(e.Env)
 	for i, kv := range env {
 		list, ok := strings.CutPrefix(kv, "PATH=")
@@ -251,13 +251,13 @@ func (w Walls) environ(e Enclosure) []string {
 	return env
 }
 
-func (w Walls) shows(e Enclosure, dir string) bool {
+func (w Sandbox) shows(e Session, dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir() && w.under(e, dir)
 }
 
 // under reports whether a path is one of those shown or below it.
-func (w Walls) under(e Enclosure, path string) bool {
+func (w Sandbox) under(e Session, path string) bool {
 	return slices.ContainsFunc(slices.Concat(w.visible, e.ReadOnly), func(top string) bool {
 		return path == top || strings.HasPrefix(path, top+"/")
 	})

@@ -33,7 +33,7 @@ func users() []int {
 }
 
 // inside runs a shell script in a box and returns what it printed.
-func inside(t testing.TB, w Walls, uid int, e Enclosure, script string) string {
+func inside(t testing.TB, w Sandbox, uid int, e Session, script string) string {
 	t.Helper()
 	if e.Agent == "" {
 		e.Agent = "/bin/sh"
@@ -187,7 +187,7 @@ func TestNothingOutsideCanBeChanged(t *testing.T) {
 			fmt.Fprintf(&script, "cd %s && ( %s ) >/dev/null 2>&1 </dev/null && echo %q; n=$((n+1))\n", own.Work, attack, "worked: "+name)
 		}
 		script.WriteString("cd lib && echo $n > done\n") // it can write where it should
-		if got := inside(t, w, uid, Enclosure{Box: own}, script.String()); got != "" {
+		if got := inside(t, w, uid, Session{Box: own}, script.String()); got != "" {
 			t.Errorf("uid %d, more namespaces %v: attacks that worked:\n%s", uid, w.nested, got)
 		}
 		if n, err := os.ReadFile(filepath.Join(own.Work, "lib/done")); string(n) != fmt.Sprintln(len(attacks)) {
@@ -230,7 +230,7 @@ func TestNothingOutsideCanBeRead(t *testing.T) {
 			ls -a $SAFE $SAFE/.. $OTHER $OTHER/.. /home /root /var /sys /run
 			env; set; dmesg; cat /proc/keys /proc/kmsg /proc/kcore </dev/null | head -c 1000
 			echo end of script`)
-		got := inside(t, w, uid, Enclosure{Box: own}, "{ "+script+"\n} 2>&1")
+		got := inside(t, w, uid, Session{Box: own}, "{ "+script+"\n} 2>&1")
 		if strings.Contains(got, "canary-51c9e0") || !strings.Contains(got, "end of script") {
 			t.Errorf("uid %d: the canary was read:\n%s", uid, got)
 		}
@@ -244,7 +244,7 @@ func TestLoopdIsNotReadableInside(t *testing.T) {
 	own := wallBox(t, 0)
 	w := wallsOrSkip(t, 0)
 	// Shown by mistake, and hidden again.
-	e := Enclosure{Box: own, ReadOnly: []string{filepath.Dir(self)}}
+	e := Session{Box: own, ReadOnly: []string{filepath.Dir(self)}}
 	script := `for f in /proc/[0-9]*/exe /proc/[0-9]*/fd/*; do
 		readlink $f; [ -f $f ] || continue; grep -sqa TestLoopdIsNotReadable "$f" && echo "found: $f"; done
 		cat "` + self + `" 2>/dev/null | head -c 100; echo; tr '\0' ' ' </proc/1/cmdline`
@@ -262,12 +262,12 @@ func TestLoopdIsNotReadableInside(t *testing.T) {
 func TestHiddenPlaces(t *testing.T) {
 	t.Parallel()
 	w, safe, own := wallsOrSkip(t, 0), treasure(t), wallBox(t, 0)
-	e := Enclosure{Box: own, ReadOnly: []string{safe}, Hidden: []string{safe + "/seal", safe + "/ledger.db", safe + "/absent"}}
+	e := Session{Box: own, ReadOnly: []string{safe}, Hidden: []string{safe + "/seal", safe + "/ledger.db", safe + "/absent"}}
 	got := inside(t, w, 0, e, "cd "+safe+"; ls seal; cat ledger.db 2>/dev/null; touch seal/x 2>/dev/null && echo written; cat results.tsv; echo x 2>/dev/null >>results.tsv && echo written; true")
 	if got != "canary-51c9e0\n" {
 		t.Errorf("got %q, want the one file that is shown, read-only", got)
 	}
-	if got := inside(t, w, 0, Enclosure{Box: own, ReadOnly: []string{safe}}, "cat "+safe+"/ledger.db"); got != "canary-51c9e0\n" {
+	if got := inside(t, w, 0, Session{Box: own, ReadOnly: []string{safe}}, "cat "+safe+"/ledger.db"); got != "canary-51c9e0\n" {
 		t.Errorf("not hidden: got %q", got)
 	}
 }
@@ -278,7 +278,7 @@ func TestInsideIsNeutral(t *testing.T) {
 	telling := regexp.MustCompile(`(?i)\b(loopd|eval|os-adr|os-adr-eval|rubric|IS_SANDBOX|sandbox)\b`)
 	for _, uid := range users() {
 		w, own := wallsOrSkip(t, uid), wallBox(t, uid)
-		got := inside(t, w, uid, Enclosure{Box: own}, `pwd; hostname; id; env; cat /etc/passwd /etc/group /etc/hosts
+		got := inside(t, w, uid, Session{Box: own}, `pwd; hostname; id; env; cat /etc/passwd /etc/group /etc/hosts
 			cat /proc/*/cmdline /proc/*/environ /proc/*/comm /proc/*/mountinfo /proc/*/cgroup 2>/dev/null | tr '\0' '\n'
 			readlink /proc/*/exe /proc/*/cwd /proc/*/fd/* 2>/dev/null
 			ls -a / /etc /opt /tmp "$HOME" "$HOME/.."; git log --all --format=fuller; echo "user $(id -un)"`)
@@ -301,7 +301,7 @@ func TestAgentsPlaceIsNotShown(t *testing.T) {
 	own := wallBox(t, 0)
 	agent := filepath.Join(filepath.Dir(own.Root), "loopd", "claude")
 	testenv.Must(t, errors.Join(os.Mkdir(filepath.Dir(agent), 0o755), os.WriteFile(agent, shell, 0o755)))
-	got := inside(t, wallsOrSkip(t, 0), 0, Enclosure{Box: own, Agent: agent}, "cat /proc/self/mountinfo; readlink /proc/$$/exe; grep Cap /proc/self/status")
+	got := inside(t, wallsOrSkip(t, 0), 0, Session{Box: own, Agent: agent}, "cat /proc/self/mountinfo; readlink /proc/$$/exe; grep Cap /proc/self/status")
 	if strings.Contains(got, "loopd") || !strings.Contains(got, "\n"+agentInside+"\n") {
 		t.Errorf("got\n%s\nwant %s and not where it comes from", got, agentInside)
 	}
@@ -314,7 +314,7 @@ func TestHistoryInsideIsOneCommit(t *testing.T) {
 	t.Parallel()
 	for _, uid := range users() {
 		w, own := wallsOrSkip(t, uid), wallBox(t, uid)
-		got := inside(t, w, uid, Enclosure{Box: own}, `git log --all --format='%an %s'; git reflog --all; git stash list; git remote
+		got := inside(t, w, uid, Session{Box: own}, `git log --all --format='%an %s'; git reflog --all; git stash list; git remote
 			git fsck --unreachable --no-progress 2>&1; cat .git/packed-refs .git/objects/info/alternates .git/logs/HEAD 2>/dev/null; git status --porcelain`)
 		if want := "Alex Miller Import project\n"; got != want {
 			t.Errorf("uid %d: got %q, want %q", uid, got, want)
@@ -334,7 +334,7 @@ func TestNextSessionStartsTheSame(t *testing.T) {
 	o.UID, o.GID = uid, uid
 	for i := range 5 {
 		own := newBox(t, o) // its own names differ and nothing else
-		got := inside(t, w, uid, Enclosure{Box: own}, look)
+		got := inside(t, w, uid, Session{Box: own}, look)
 		lines := strings.Split(names.ReplaceAllString(got, "NAME"), "\n")
 		slices.Sort(lines)
 		text := strings.Join(lines, "\n")
@@ -343,7 +343,7 @@ func TestNextSessionStartsTheSame(t *testing.T) {
 		} else if diff := cmp.Diff(first, text); diff != "" {
 			t.Fatalf("session %d starts with something else (-first +this):\n%s", i, diff)
 		}
-		inside(t, w, uid, Enclosure{Box: own}, `for d in /tmp /var/tmp /dev/shm /run "$HOME" "$HOME"/../* .; do
+		inside(t, w, uid, Session{Box: own}, `for d in /tmp /var/tmp /dev/shm /run "$HOME" "$HOME"/../* .; do
 			mkdir -p $d/.claude/commands; echo trap > $d/.claude/commands/trap.md; echo trap > $d/CLAUDE.md; done 2>/dev/null; true`)
 		testenv.Must(t, own.Remove())
 	}
@@ -370,7 +370,7 @@ func TestNoNetwork(t *testing.T) {
 		tail -n +3 /proc/net/dev | cut -d: -f1; tail -n +2 /proc/net/route; tail -n +2 /proc/net/unix`, bash, port)
 	for _, uid := range users() {
 		w, own := wallsOrSkip(t, uid), wallBox(t, uid)
-		got := inside(t, w, uid, Enclosure{Box: own}, script)
+		got := inside(t, w, uid, Session{Box: own}, script)
 		// A datagram to loopback is accepted by the session's own loopback.
 		if want := fmt.Sprintf("sent to 127.0.0.1/%d\n    lo\n", port); got != want {
 			t.Errorf("uid %d: got %q, want %q: its own loopback and nothing else", uid, got, want)
@@ -388,14 +388,14 @@ func TestNoNetwork(t *testing.T) {
 
 func TestPathInside(t *testing.T) {
 	t.Parallel()
-	w := Walls{rung: RungBwrap, program: "/bin/bwrap", visible: []string{"/usr", "/bin"}}
+	w := Sandbox{backend: Bwrap, program: "/bin/bwrap", visible: []string{"/usr", "/bin"}}
 	shown := t.TempDir()
 	for _, tt := range []struct{ in, want string }{
 		{"/root/.cargo/bin:/usr/bin:/usrx:/bin:relative::" + shown, "/usr/bin:/bin:" + shown},
 		{"/root/bin", "/usr/local/bin:/usr/bin:/bin"},
 		{"/usr/bin:/usr/absent", "/usr/bin"},
 	} {
-		got := w.environ(Enclosure{Env: []string{"A=1", "PATH=" + tt.in, "XPATH=/root"}, ReadOnly: []string{shown}})
+		got := w.environ(Session{Env: []string{"A=1", "PATH=" + tt.in, "XPATH=/root"}, ReadOnly: []string{shown}})
 		if want := []string{"A=1", "PATH=" + tt.want, "XPATH=/root"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -408,11 +408,11 @@ func BenchmarkSession(b *testing.B) {
 	box, err := New(b.Context(), Options{Fixture: harness.Tree{"a": {Mode: 0o644}}, Git: g, PluginName: "letters"})
 	testenv.Must(b, err)
 	defer box.Remove()
-	for _, rung := range []Rung{RungBwrap, RungLandlock} {
-		b.Run(string(rung), func(b *testing.B) {
-			w := rungOrSkip(b, rung, 0)
+	for _, backend := range []Backend{Bwrap, Landlock} {
+		b.Run(string(backend), func(b *testing.B) {
+			w := rungOrSkip(b, backend, 0)
 			for b.Loop() {
-				inside(b, w, 0, Enclosure{Box: box}, "exit 0")
+				inside(b, w, 0, Session{Box: box}, "exit 0")
 			}
 		})
 	}

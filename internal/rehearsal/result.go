@@ -163,7 +163,7 @@ func (r *run) countTrials(s *loop.State, out *Result) {
 	for _, t := range s.Trials {
 		out.Orphans += t.Survivors
 		total += t.Seconds
-		if t.Isolation != string(isolate.RungNone) {
+		if t.Isolation != string(isolate.None) {
 			out.Isolated++
 		}
 		if t.Class != harness.Valid {

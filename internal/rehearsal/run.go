@@ -80,7 +80,7 @@ type Options struct {
 	Dir      string // works here; kept afterwards
 	Resume   bool   // continue what is in Dir
 	Binary   agent.Binary
-	Walls    isolate.Walls
+	Walls    isolate.Sandbox
 	UID, GID int
 	Parallel int
 	Log      *slog.Logger

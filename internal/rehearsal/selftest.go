@@ -58,7 +58,7 @@ type SelfTestOptions struct {
 	Wording trial.Wording
 	Graphs  map[string]harness.Tree
 	Binary  agent.Binary
-	Walls   isolate.Walls
+	Walls   isolate.Sandbox
 	UID     int
 	// Parallel is how many sessions run side by side.
 	Parallel int

@@ -255,7 +255,7 @@ func (f fixture) inside(t *testing.T, l launched) error {
 	}
 	sh, err := exec.LookPath("sh")
 	testenv.Must(t, err)
-	out, err := w.Wrap(isolate.Enclosure{Box: box, Agent: sh, Args: []string{"-c", f.Command}, Env: env})
+	out, err := w.Wrap(isolate.Session{Box: box, Agent: sh, Args: []string{"-c", f.Command}, Env: env})
 	if err != nil {
 		return err
 	}

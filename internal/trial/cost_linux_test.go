@@ -81,7 +81,7 @@ type costs struct {
 
 // newCosts prepares to measure trials with that agent, within walls where they
 // stand.
-func newCosts(t *testing.T, cli agent.Binary, w isolate.Walls) *costs {
+func newCosts(t *testing.T, cli agent.Binary, w isolate.Sandbox) *costs {
 	t.Helper()
 	c := &costs{bench: newBench(t)}
 	c.model = startApart(t, c.dir)

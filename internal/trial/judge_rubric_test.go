@@ -31,7 +31,7 @@ func TestTheRubricIsNoArgument(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(testenv.OpenDir(t), "claude")
 	testenv.Must(t, os.WriteFile(path, []byte(looksForRubric), 0o755))
-	for _, rung := range []isolate.Rung{isolate.RungNone, isolate.RungLandlock, isolate.RungBwrap} {
+	for _, rung := range []isolate.Backend{isolate.None, isolate.Landlock, isolate.Bwrap} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			j, o := cliJudge(t, &oneAnswer{}, agent.Binary{Path: path}, rungWalls(t, rung, nobody()))

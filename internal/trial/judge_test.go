@@ -46,15 +46,15 @@ func nobody() int {
 }
 
 // walls are bubblewrap's around that user, or a skip.
-func walls(t *testing.T, uid int) isolate.Walls { return rungWalls(t, isolate.RungBwrap, uid) }
+func walls(t *testing.T, uid int) isolate.Sandbox { return rungWalls(t, isolate.Bwrap, uid) }
 
 // rungWalls are those of a rung around that user, or a skip.
-func rungWalls(t *testing.T, rung isolate.Rung, uid int) isolate.Walls {
+func rungWalls(t *testing.T, rung isolate.Backend, uid int) isolate.Sandbox {
 	t.Helper()
-	if rung == isolate.RungNone {
-		return isolate.Walls{}
+	if rung == isolate.None {
+		return isolate.Sandbox{}
 	}
-	w, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Rung: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
+	w, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Backend: rung, Path: os.Getenv("PATH"), UID: uid, GID: uid})
 	testenv.Need(t, string(rung), err)
 	return w
 }
@@ -180,7 +180,7 @@ func (a *oneAnswer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // cliJudge is the judge on the real CLI before that API.
-func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w isolate.Walls) (*trial.CLIJudge, trial.Options) {
+func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w isolate.Sandbox) (*trial.CLIJudge, trial.Options) {
 	t.Helper()
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
@@ -203,15 +203,15 @@ func TestTheCLIJudges(t *testing.T) {
 	cli := realAgent(t)
 	for name, c := range map[string]struct {
 		api  *oneAnswer
-		rung isolate.Rung
+		rung isolate.Backend
 		want string
 	}{
-		"yes":        {&oneAnswer{text: "YES"}, isolate.RungNone, "YES"},
-		"walled":     {&oneAnswer{text: "Yes\n"}, isolate.RungBwrap, "YES"},
-		"landlocked": {&oneAnswer{text: "Yes\n"}, isolate.RungLandlock, "YES"},
-		"no":         {&oneAnswer{text: " no"}, isolate.RungNone, "NO"},
-		"prose":      {&oneAnswer{text: "YES, it does."}, isolate.RungNone, "neither YES nor NO"},
-		"overloaded": {&oneAnswer{status: 529}, isolate.RungBwrap, "status 529"},
+		"yes":        {&oneAnswer{text: "YES"}, isolate.None, "YES"},
+		"walled":     {&oneAnswer{text: "Yes\n"}, isolate.Bwrap, "YES"},
+		"landlocked": {&oneAnswer{text: "Yes\n"}, isolate.Landlock, "YES"},
+		"no":         {&oneAnswer{text: " no"}, isolate.None, "NO"},
+		"prose":      {&oneAnswer{text: "YES, it does."}, isolate.None, "neither YES nor NO"},
+		"overloaded": {&oneAnswer{status: 529}, isolate.Bwrap, "status 529"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -270,7 +270,7 @@ func wantJudgeRequest(t *testing.T, api *oneAnswer, rubric string) {
 func TestTheCLIJudgeNamesALimit(t *testing.T) {
 	t.Parallel()
 	until := time.Now().Add(time.Hour).Truncate(time.Second)
-	j, _ := cliJudge(t, &oneAnswer{status: http.StatusTooManyRequests, until: until}, realAgent(t), rungWalls(t, isolate.RungNone, nobody()))
+	j, _ := cliJudge(t, &oneAnswer{status: http.StatusTooManyRequests, until: until}, realAgent(t), rungWalls(t, isolate.None, nobody()))
 	_, err := j.Judge(t.Context(), question())
 	if l, ok := errors.AsType[*trial.LimitedError](err); !ok || !l.Until.Equal(until) {
 		t.Errorf("got %v, want a limit until %v", err, until)

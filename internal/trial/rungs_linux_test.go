@@ -13,9 +13,9 @@ import (
 )
 
 // onRung gives sessions of a bench those walls, and the stand-in within them.
-func (b *bench) onRung(rung isolate.Rung) *bench {
+func (b *bench) onRung(rung isolate.Backend) *bench {
 	b.t.Helper()
-	if rung == isolate.RungNone {
+	if rung == isolate.None {
 		return b
 	}
 	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), isolate.SelfAgent, testenv.OpenDir(b.t), []string{b.dir}
@@ -26,7 +26,7 @@ func (b *bench) onRung(rung isolate.Rung) *bench {
 // it, the gateway serves it, and a perfect run passes.
 func TestLandlockedSessionIsEvidence(t *testing.T) {
 	t.Parallel()
-	b := newBench(t).onRung(isolate.RungLandlock)
+	b := newBench(t).onRung(isolate.Landlock)
 	got := b.one("R3", play{})
 	if got.Class != harness.Valid || !got.Passed() || !got.NoteVerified || !got.Exposed || !strings.HasPrefix(got.Isolation, "landlock ") {
 		t.Errorf("got %s (%s), passed %v, note %v, exposed %v, isolation %q", got.Class, got.Why, got.Passed(), got.NoteVerified, got.Exposed, got.Isolation)
@@ -61,9 +61,9 @@ func passesLandlock(name string) bool { return strings.HasPrefix(name, "mode") }
 // seal, and the trial is void.
 func TestAttacksOnTheSeal(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock, isolate.RungNone} {
+	for _, rung := range []isolate.Backend{isolate.Bwrap, isolate.Landlock, isolate.None} {
 		for name := range onSealed("") {
-			stopped := rung == isolate.RungBwrap || rung == isolate.RungLandlock && !passesLandlock(name)
+			stopped := rung == isolate.Bwrap || rung == isolate.Landlock && !passesLandlock(name)
 			t.Run(string(rung)+", "+name, func(t *testing.T) {
 				t.Parallel()
 				b := newBench(t).onRung(rung)
@@ -94,7 +94,7 @@ func wantUntouched(t *testing.T, got harness.Trial, drift *frozen.Drift) {
 // A session whose files outgrow the limit is ended and void.
 func TestASessionThatFillsItsBoxIsEnded(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock} {
+	for _, rung := range []isolate.Backend{isolate.Bwrap, isolate.Landlock} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).onRung(rung)
@@ -112,7 +112,7 @@ func TestASessionThatFillsItsBoxIsEnded(t *testing.T) {
 // What the settings let sessions read is there, at its own path.
 func TestSessionsReadWhatTheyMay(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []isolate.Rung{isolate.RungBwrap, isolate.RungLandlock} {
+	for _, rung := range []isolate.Backend{isolate.Bwrap, isolate.Landlock} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).onRung(rung)

@@ -66,7 +66,7 @@ type Options struct {
 	Instrument string
 	// Walls shut sessions in; the zero value runs them in the open. Hidden lists
 	// what no session may read wherever it lies.
-	Walls  isolate.Walls
+	Walls  isolate.Sandbox
 	Hidden []string
 	// Read lists directories and files of the machine, such as toolchains, that
 	// sessions may read and run. Limits bound what a session uses.
