@@ -12,7 +12,7 @@ AXE := .tools/axe
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build baseline demo test pictures rungs check simulate-full rehearse-full first-night-full mutate-full memory-full faults faults-full soak soak-full bench bench-trial fuzz clean install dist setup race gofmt vet staticcheck darwin
+.PHONY: help build demo baseline test nightly setup check faults bench bench-trial fuzz install dist clean gofmt vet staticcheck darwin race
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,17 +46,27 @@ setup: ## what the tests need: a C compiler, bubblewrap, Chromium, and the pinne
 	@echo "== set up: agent CLI"
 	@./scripts/agent-cli/install.sh $(AGENT_CLI)
 
-# A skip of what LOOPD_REQUIRE names is a failure.
+# What the tests are given. A skip of what LOOPD_REQUIRE names is a failure.
+given = GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE="claude,bwrap,landlock,chromium$$(./scripts/disk-faults.sh --usable)" \
+	LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" LOOPD_AXE="$$(./scripts/axe/install.sh $(AXE))"
+
+# Runs go test with the arguments, then lists the packages that took longest.
+define timed
+	log=$$(mktemp); { $(given) $(1); echo $$? >"$$log.code"; } 2>&1 | tee "$$log"; code=$$(cat "$$log.code"); \
+		echo "== the packages that took longest"; awk '$$1 == "ok" || $$1 == "FAIL" { print $$3, $$2 }' "$$log" | grep -E '^[0-9.]+s ' | sort -rn | head -12; \
+		rm -f "$$log" "$$log.code"; exit $$code
+endef
+
 race:
 	@echo "== go test -race ./..."
-	@GORACE=atexit_sleep_ms=0 LOOPD_REQUIRE="claude,bwrap,landlock,chromium$$(./scripts/disk-faults.sh --usable)" LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
-		LOOPD_AXE="$$(./scripts/axe/install.sh $(AXE))" \
-		CGO_ENABLED=1 go test -race -timeout 15m ./...
+	@$(call timed,CGO_ENABLED=1 go test -race -timeout 15m ./...)
 
-rungs: ## the rungs of isolation on Anthropic's sandbox runtime too; needs socat and ripgrep
-	@echo "== set up: sandbox runtime"
-	@PATH="$$(./scripts/sandbox-runtime/install.sh .tools/sandbox-runtime):$$PATH" LOOPD_REQUIRE=claude,bwrap,landlock,srt \
-		LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" go test -count=1 -run 'Rung' ./internal/isolate ./internal/agent
+# One package at a time: some measure what a session costs.
+RUN ?= .
+nightly: setup build ## every test with its full counts: kills, faults, power cuts, mutants, memory, the real agent CLI (hours; RUN picks tests)
+	@echo "== LOOPD_NIGHTLY=1 go test ./..."
+	@$(call timed,LOOPD_NIGHTLY=1 go test -count=1 -p 1 -timeout 240m -run '$(RUN)' ./...)
+	@if [ '$(RUN)' = . ]; then set -e; ./bin/loopd simulate --tables; ./bin/loopd rehearse --seeds 1-10; ./bin/loopd rehearse --seeds 1-10 --profile strict; fi
 
 check: gofmt vet staticcheck darwin ## gofmt, vet, staticcheck, and vet and build for macOS
 
@@ -64,79 +74,28 @@ gofmt:
 	@echo "== gofmt"
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w .):"; echo "$$bad"; exit 1; fi
 
-# vet and staticcheck use the flags of build, whose compiled packages they share.
+# vet and staticcheck use the flags of the tests, whose compiled packages they share.
 vet:
 	@echo "== go vet"
-	@CGO_ENABLED=0 go vet -trimpath ./...
+	@CGO_ENABLED=1 go vet -race ./...
 
 staticcheck:
 	@echo "== $(STATICCHECK)"
-	@CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath" go run $(STATICCHECK) ./...
+	@GOBIN="$(CURDIR)/.tools/bin" go install $(STATICCHECK)
+	@CGO_ENABLED=1 GOFLAGS="$$(go env GOFLAGS) -race" .tools/bin/staticcheck ./...
 
 darwin:
 	@echo "== vet and build for darwin/arm64"
 	@CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
 	@CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
 
-simulate-full: build ## every check of the decision procedure at its full count (under 90 s on two cores)
-	@echo "== simulate the decision procedure"
-	@./bin/loopd simulate --tables
-
-rehearse-full: build ## ten rehearsals under the profiles fast and strict (about 20 minutes)
-	@echo "== rehearse ten nights, fast, then strict"
-	@./bin/loopd rehearse --seeds 1-10
-	@./bin/loopd rehearse --seeds 1-10 --profile strict
-
-first-night-full: setup ## type docs/first-night.md word for word with the real agent CLI (about 4 minutes; make test does it with the stand-in)
-	@echo "== a first night with the real agent CLI"
-	@LOOPD_FIRST_NIGHT=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" go test -count=1 -timeout 30m -v -run 'TestFirstNight$$' ./cmd/loopd
-
-mutate-full: ## switch off every rule of the harness in turn and want a test to fail (about 5 minutes; go test runs a sample)
-	@echo "== mutate every rule"
-	@LOOPD_MUTATE=full go test -count=1 -timeout 30m -v -run TestEveryRuleIsNeeded ./internal/mutants
-
-pictures: setup ## look at the pages: a picture of each below /tmp/loopd-pages, in light, dark, narrow and printed
-	@mkdir -p /tmp/loopd-pages
-	@LOOPD_SHOTS=/tmp/loopd-pages LOOPD_REQUIRE=chromium LOOPD_AXE="$$(./scripts/axe/install.sh $(AXE))" go test -count=1 -run 'TestInABrowser' ./internal/web
-	@ls /tmp/loopd-pages
-
 bench-trial: setup ## what loopd itself costs beside the sessions it runs: a table (about 5 minutes)
 	@echo "== measure trials beside bare sessions"
-	@LOOPD_COST=full LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
+	@LOOPD_NIGHTLY=1 LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
 		go test -count=1 -timeout 30m -v -run 'TestWhatATrialCosts|TestTheGatewayAddsLittle|TestFourSideBySideStaySmall|TestStartUp' -bench '^BenchmarkScore$$' ./internal/trial ./cmd/loopd
 
-memory-full: ## read streams of 1 GB with one line of 100 MB (about 20 s)
-	@LOOPD_FULL=1 go test -count=1 -v -run TestMemoryOfAnEndlessStream ./harness/transcript
-
-FAULTS := TestFaultMatrix|TestHungSessionsAreGone|TestChildrenAreGone|TestNothingOutlivesAKilledLoopd|TestNoFaultIsCounted|TestANightWaitsOutALimit
-
-faults: setup ## provoke every fault with both agents and print what came of it (about 2 minutes; make test runs it too)
-	@$(call faults,short)
-
-faults-full: setup ## the same with 500 faults, 100 hung sessions, 200 with stray children and 50 kills (about 10 minutes)
-	@$(call faults,full)
-
-# The table is printed whether the tests pass or not.
-define faults
-	table=$$(mktemp); LOOPD_FAULTS=$(1) LOOPD_FAULTS_TABLE="$$table" LOOPD_REQUIRE=claude LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
-		go test -count=1 -timeout 60m -run '$(FAULTS)' ./internal/trial ./internal/admission; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
-endef
-
-# Kills, power cuts, failing disks, users who commit, sealed files that change.
-SOAK := TestKilled|TestCampaignKilledAtRandom|TestPowerLoss|TestASyncThatFails|TestADiskThatFills|TestNoScoreOnMutatedBytes|TestATouchIsNoDrift|TestTheUserCommitsAllNight|TestBranchesAreDamagedInEveryPhase|TestEvery|TestATornTail|TestOneHolderOfManyProcesses|TestReadyAgainWithManyTrials
-
-soak: ## kill, cut off power, fill disks, change sealed files, and go on (about 3 minutes; make test runs it too)
-	@$(call soak,short)
-
-soak-full: ## the same with 200 kills, every step by itself, 60 power cuts, 64 disks, 1,000 changes (about an hour)
-	@$(call soak,full)
-
-# What was measured is printed whether the tests pass or not.
-define soak
-	echo "== soak ($(1))"; ./scripts/disk-faults.sh; said=$$(mktemp); LOOPD_SOAK=$(1) LOOPD_REQUIRE="none$$(./scripts/disk-faults.sh --usable)" \
-		go test -count=1 -v -timeout 240m -run '$(SOAK)' ./internal/ledger ./internal/campaign ./internal/rehearsal >"$$said" 2>&1; code=$$?; \
-		grep -E '^ *(---|ok|FAIL|panic)|_test.go:' "$$said" | grep -v 'killed a'; rm -f "$$said"; exit $$code
-endef
+faults: setup ## provoke every fault of a session with both agents and print what came of it (about 2 minutes)
+	@table=$$(mktemp); $(given) LOOPD_FAULTS_TABLE="$$table" go test -count=1 -run 'TestFaultMatrix' ./internal/trial; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
 
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
 	@go test -run '^$$' -bench . -benchmem ./...

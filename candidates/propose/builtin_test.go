@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"loopd/candidates"
+	"loopd/internal/testenv"
 	"loopd/plugins"
 )
 
@@ -52,13 +52,10 @@ func next(t *testing.T, m Builtin, b *Brief) candidates.Candidate {
 }
 
 // A night's worth of asks: each candidate passes the lint, none comes twice, and every ask for a deletion shortens.
-// LOOPD_FULL=1 asks more often than any night does.
+// A nightly run asks more often than any night does.
 func TestBuiltinNeverRepeatsAndPassesTheLint(t *testing.T) {
 	t.Parallel()
-	asks := 40
-	if os.Getenv("LOOPD_FULL") != "" {
-		asks = 150
-	}
+	asks := testenv.Count(40, 150)
 	for plugin, note := range map[string]string{"os-adr": "hooks/session-start-note.md", "quayside": ""} {
 		b := bundled(t, plugin, note)
 		base := b.Surface().Digest(b.Base())

@@ -175,8 +175,8 @@ func (c typed) pattern() *regexp.Regexp {
 
 // TestFirstNight types docs/first-night.md word for word, from git init to the
 // wording taken over, and wants every line that is printed to be in it. The model
-// is simulated; the agent is the stand-in, or with LOOPD_FIRST_NIGHT=claude the
-// real CLI. With LOOPD_FIRST_NIGHT_LOG the test writes down what was printed.
+// is simulated; the agent is the stand-in, in a nightly run the real CLI. With
+// LOOPD_FIRST_NIGHT_LOG the test writes down what was printed.
 func TestFirstNight(t *testing.T) {
 	text, err := os.ReadFile(nightDoc)
 	testenv.Must(t, err)
@@ -186,10 +186,10 @@ func TestFirstNight(t *testing.T) {
 	}
 	dir := testenv.OpenDir(t)
 	buildReleased(t, filepath.Join(dir, "bin"))
-	if os.Getenv("LOOPD_FIRST_NIGHT") == "claude" {
+	if claude := testenv.Claude(t); claude != "" && testenv.Nightly() {
 		real := filepath.Join(dir, "bin", "claude")
 		testenv.Must(t, os.Remove(real))
-		testenv.Must(t, os.Symlink(os.Getenv("LOOPD_CLAUDE"), real))
+		testenv.Must(t, os.Symlink(claude, real))
 	}
 	model := httptest.NewServer(newNightModel(t))
 	t.Cleanup(model.Close)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"loopd/internal/testenv"
 )
 
 // The bars of a loopd that waits for its next window.
@@ -19,7 +21,7 @@ const (
 )
 
 // idles prints what the loopd whose status was last printed as JSON takes while
-// it waits. LOOPD_COST=full looks for a minute and holds it to the bars.
+// it waits. A nightly run looks for a minute and holds it to the bars.
 func idles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: idles")
@@ -31,7 +33,7 @@ func idles(ts *testscript.TestScript, neg bool, args []string) {
 		Live struct{ PID int }
 	}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &st))
-	full := os.Getenv("LOOPD_COST") == "full" && !raced()
+	full := testenv.Nightly() && !testenv.Raced()
 	long := time.Second
 	if full {
 		long = time.Minute

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -44,14 +43,14 @@ func TestScripts(t *testing.T) {
 	}
 	root := testenv.OpenDir(t)
 	released := filepath.Join(root, "bin")
-	if raced() {
+	if testenv.Raced() {
 		buildReleased(t, released)
 	}
 	testscript.Run(t, testscript.Params{
 		Files: scripts, WorkdirRoot: root, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			script := strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")
-			if raced() && !slices.Contains(underRace, script) {
+			if testenv.Raced() && !slices.Contains(underRace, script) {
 				e.Setenv("PATH", released+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			}
 			return setUp(e, filepath.Join(root, "cache"))
@@ -68,12 +67,6 @@ func TestScripts(t *testing.T) {
 // much or wait much, would take minutes to find nothing. power needs the test's
 // own program, which can be given another machine.
 var underRace = []string{"run", "interrupted", "stopped", "cell", "power", "serve"}
-
-// raced says whether the tests run under the race detector.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
 
 // buildReleased builds the program as it is released, under both of its names.
 func buildReleased(t *testing.T, dir string) {

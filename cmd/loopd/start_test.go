@@ -11,13 +11,10 @@ import (
 )
 
 // TestStartUp prints how long loopd takes from its start to the end of a verb
-// that has nothing to do; LOOPD_COST=full measures often enough for a median
+// that has nothing to do; a nightly run measures often enough for a median
 // and wants less than .2 s.
 func TestStartUp(t *testing.T) {
-	tries, full := 1, os.Getenv("LOOPD_COST") == "full"
-	if full {
-		tries = 21
-	}
+	tries, full := testenv.Count(1, 21), testenv.Nightly()
 	self, err := os.Executable()
 	testenv.Must(t, err)
 	var took []time.Duration

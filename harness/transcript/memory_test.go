@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"io"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -58,11 +57,11 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 // A session that prints without end costs a bounded amount of memory, and what
-// was not read is never taken for what was not there. With LOOPD_FULL set the
-// streams have 900 MB and more, and their one long line 100 MB.
+// was not read is never taken for what was not there. In a nightly run
+// the streams have 900 MB and more, and their one long line 100 MB.
 func TestMemoryOfAnEndlessStream(t *testing.T) {
 	total, long := int64(100<<20), int64(40<<20)
-	if os.Getenv("LOOPD_FULL") != "" {
+	if testenv.Nightly() {
 		total, long = 900<<20, 100<<20
 	}
 	short, whole := strings.Repeat("x", 2000), part{strings.Repeat("y", 1<<20), 16 << 20}

@@ -24,7 +24,7 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	n := newNight(t, "plugin")
 	n.put("unknown.txt", "unknown\n")
 	c := n.open()
-	want := times(6, 50)
+	want := testenv.Count(6, 50)
 	set := loop.DefaultSettings(max(200, 40*want)).Under(loop.Scout) // a few sessions a candidate
 	set.MaxCandidates = want
 	testenv.Must(t, c.Begin(t.Context(), set, drawnGrid()))
@@ -117,7 +117,7 @@ func TestBranchesAreDamagedInEveryPhase(t *testing.T) {
 	var want []string
 	for i, name := range slices.Sorted(maps.Keys(branchDamages())) {
 		do, at := branchDamages()[name], moments
-		if !soaking() {
+		if !testenv.Nightly() {
 			at = moments[i%len(moments) : i%len(moments)+1] // each damage, each moment
 		}
 		for _, m := range at {

@@ -18,9 +18,6 @@ import (
 	"loopd/internal/testenv"
 )
 
-// soaking says whether the long form of these tests is asked for.
-func soaking() bool { return os.Getenv("LOOPD_SOAK") == "full" }
-
 // rowsOf reads the table as it stands.
 func rowsOf(t *testing.T, l *Ledger) []row {
 	t.Helper()
@@ -105,10 +102,7 @@ func TestEveryByteOfTheFile(t *testing.T) {
 	path := filepath.Join(dir, fileName)
 	good, err := os.ReadFile(path)
 	testenv.Must(t, err)
-	every := 211 // a prime, so that it falls in step with no structure of the file
-	if soaking() {
-		every = 1
-	}
+	every := testenv.Count(211, 1) // a prime, so that it falls in step with no structure of the file
 	tried, found := 0, 0
 	for at := 0; at < len(good); at += every {
 		bad := bytes.Clone(good)
@@ -142,10 +136,7 @@ func TestATornTail(t *testing.T) {
 	testenv.Must(t, err)
 	wal, err := os.ReadFile(l.path + "-wal")
 	testenv.Must(t, err)
-	every := len(wal) / 61
-	if soaking() {
-		every = len(wal) / 997
-	}
+	every := len(wal) / testenv.Count(61, 997)
 	lengths := make(map[int]bool)
 	for cut := 0; cut <= len(wal); cut += every {
 		torn := filepath.Join(t.TempDir(), "state")

@@ -7,7 +7,7 @@
 // when it is 8, so that a mutant costs one run of the quick table tests and no
 // compilation. The everyday test runs a sample that the text of the rules
 // chooses, so that it is the same for one commit and moves with every change of
-// a rule; "make mutate-full" runs all of them, and those of the two evaluators.
+// a rule; "make nightly" runs all of them, and those of the two evaluators.
 //
 // A survivor is a mutant no test tells from the original. Each must be listed
 // in testdata/survivors.txt with the reason why no input could tell; an entry

@@ -57,7 +57,7 @@ type build struct {
 
 func TestEveryRuleIsNeeded(t *testing.T) {
 	listed := readSurvivors(t)
-	full := os.Getenv("LOOPD_MUTATE") == "full"
+	full := testenv.Nightly()
 	dirs := mutated
 	if full {
 		dirs = slices.Concat(mutated, seldom)

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,16 +183,16 @@ func points(t *testing.T) []point {
 
 // TestKilledAtEveryStep kills a rehearsal at every failpoint, goes on, and wants
 // in the end what an undisturbed one gives. One rehearsal takes as many kills as
-// it has steps for; with LOOPD_SOAK=full each point has a rehearsal of its own.
+// it has steps for; in a nightly run each point has a rehearsal of its own.
 func TestKilledAtEveryStep(t *testing.T) {
 	if w := undisturbed(); w.err != nil {
 		t.Fatal(w.err)
 	}
 	all := points(t)
-	if raced() {
+	if testenv.Raced() {
 		all = slices.DeleteFunc(all, func(p point) bool { return p.hit > 1 })
 	}
-	if soakFull() {
+	if testenv.Nightly() {
 		for _, p := range all {
 			t.Run(p.String(), func(t *testing.T) { killedAt(t, p) })
 		}
@@ -205,13 +204,6 @@ func TestKilledAtEveryStep(t *testing.T) {
 			t.Fatalf("%s was never reached", all[0])
 		}
 	}
-}
-
-// raced says whether the tests run under the race detector, which finds nothing in
-// a process that is killed and makes each start several times as long.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // killedAt runs one rehearsal that is killed at each of the points in turn, as

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,17 +85,12 @@ func sealedFiles(t *testing.T, dir string) []string {
 // was under way nor one that began later is evidence.
 func TestNoScoreOnMutatedBytes(t *testing.T) {
 	t.Parallel()
-	n := 3
-	if soakFull() {
-		n = 100
-	}
-	kinds := mutations()
-	rng := rand.New(rand.NewPCG(15, rand.Uint64()))
+	n, kinds, rng := testenv.Count(3, 100), mutations(), testenv.Rand(t)
 	for i := range n {
 		m, moments := kinds[(i+rng.IntN(len(kinds)))%len(kinds)], []moment{laid, started, ended}
 		at, after, pick := moments[i%len(moments)], 1+rng.IntN(8), rng.Uint64()
 		t.Run(fmt.Sprintf("%d %s when session %d is %s", i, m.name, after, at), func(t *testing.T) {
-			if !soakFull() {
+			if !testenv.Nightly() {
 				t.Parallel()
 			}
 			mutated(t, m, at, after, pick)

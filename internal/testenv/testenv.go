@@ -15,6 +15,7 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +72,13 @@ func Count(everyday, nightly int) int {
 		return nightly
 	}
 	return everyday
+}
+
+// Raced reports whether the race detector runs, under which nothing costs what it
+// does otherwise.
+func Raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // Seed returns the seed of the test's random choices and prints how to repeat

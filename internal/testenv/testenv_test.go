@@ -71,7 +71,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("one seed: got %d and %d", a, b)
 	}
 	t.Setenv("LOOPD_SEED", "")
-	if Seed(t) == Seed(t) {
+	if a, b := Seed(t), Seed(t); a == b {
 		t.Error("without LOOPD_SEED two seeds are the same")
 	}
 	t.Setenv("LOOPD_SEED", "eleven")

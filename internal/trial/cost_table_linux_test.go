@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,18 +30,6 @@ const (
 	mostResident = 100                  // MB, four side by side with 5 MB each
 )
 
-// fullCost says whether to measure for the table: often enough for medians, and
-// with the real CLI where LOOPD_CLAUDE names one. The usual run of a test only
-// sees that it can be measured.
-func fullCost() bool { return os.Getenv("LOOPD_COST") == "full" }
-
-// raced says whether the race detector runs, under which nothing costs what it
-// does otherwise.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
 // table prints one line a figure.
 func table(t *testing.T, what, figure, bound string) {
 	t.Helper()
@@ -56,7 +43,7 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000
 // nothing else of this process is to be in the account.
 func TestWhatATrialCosts(t *testing.T) {
 	pairs, cli := 2, agent.Binary{}
-	if fullCost() {
+	if testenv.Nightly() {
 		pairs = 25
 		if os.Getenv("LOOPD_CLAUDE") != "" {
 			pairs, cli = 5, realAgent(t)
@@ -80,7 +67,7 @@ func TestWhatATrialCosts(t *testing.T) {
 	table(t, "in parts of the bare session", fmt.Sprintf("%.1f %%", 100*share), "at most 5 %, of the real CLI")
 	// 45 ms are 5 % of such a session where it takes .9 s.
 	table(t, "where a bare session takes .9 s of the processor", ms(time.Duration(share*.9*float64(time.Second))), "at most 45.0 ms, of the real CLI")
-	if fullCost() && c.real && share > mostShare {
+	if testenv.Nightly() && c.real && share > mostShare {
 		t.Error("loopd costs too much")
 	}
 	c.sideBySide()
@@ -131,7 +118,7 @@ func (c *costs) sideBySide() {
 	c.t.Helper()
 	c.trialLoop(8, 8)
 	table(c.t, "8 side by side: all valid", "8 of 8", "")
-	if !fullCost() {
+	if !testenv.Nightly() {
 		return
 	}
 	var alone, within []spent
@@ -151,10 +138,7 @@ func (c *costs) sideBySide() {
 // TestTheGatewayAddsLittle asks the same once directly and once through the
 // gateway, in turn, with a request of the usual size.
 func TestTheGatewayAddsLittle(t *testing.T) {
-	tries := 5
-	if fullCost() {
-		tries = 200
-	}
+	tries := testenv.Count(5, 200)
 	c := newCosts(t, agent.Binary{}, walls(t, nobody()))
 	tap := c.o.Gateway.Open(gateway.Session{Note: shortNote})
 	defer tap.Close()
@@ -172,7 +156,7 @@ func TestTheGatewayAddsLittle(t *testing.T) {
 	slices.Sort(through)
 	added := through[tries/2] - direct[tries/2]
 	table(t, "the first byte of an answer comes later by", ms(added), "at most "+ms(mostDelay))
-	if fullCost() && added > mostDelay {
+	if testenv.Nightly() && added > mostDelay {
 		t.Error("the gateway adds too much")
 	}
 }
@@ -217,7 +201,7 @@ func TestFourSideBySideStaySmall(t *testing.T) {
 		return
 	}
 	walls(t, nobody()) // or a skip
-	if raced() {
+	if testenv.Raced() {
 		t.Skip("the race detector takes several times the memory")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")

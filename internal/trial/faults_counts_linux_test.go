@@ -19,14 +19,6 @@ import (
 	"loopd/internal/testenv"
 )
 
-// count is how often something is done: the full number with LOOPD_FAULTS=full.
-func count(short, full int) int {
-	if os.Getenv("LOOPD_FAULTS") == "full" {
-		return full
-	}
-	return short
-}
-
 // alive lists the processes that carry a mark in environment or command line.
 func alive(t *testing.T, mark string) (out []string) {
 	t.Helper()
@@ -100,7 +92,7 @@ func (b *bench) many(n int, p play, each func(i int, got harness.Trial)) {
 // to end, is ended within its limit and two seconds, and nothing is left of it.
 func TestHungSessionsAreGone(t *testing.T) {
 	t.Parallel()
-	n := count(10, 100)
+	n := testenv.Count(10, 100)
 	b := newBench(t)
 	b.o.Suite.Launch.Clocks.Idle = 2 * time.Second
 	length := fmt.Sprintf("621.%d", os.Getpid())
@@ -123,7 +115,7 @@ func TestHungSessionsAreGone(t *testing.T) {
 // kind, and none outlives the trial.
 func TestChildrenAreGone(t *testing.T) {
 	t.Parallel()
-	n := count(20, 200)
+	n := testenv.Count(20, 200)
 	b := newBench(t)
 	length := fmt.Sprintf("622.%d", os.Getpid())
 	b.many(n, play{steps: append(leaving(length, "echo left"), harness.Step{Text: "Done."})}, func(i int, got harness.Trial) {
@@ -158,7 +150,7 @@ func TestBeKilled(t *testing.T) {
 // kernel does not end, the next loopd does before its first session.
 func TestNothingOutlivesAKilledLoopd(t *testing.T) {
 	t.Parallel()
-	n := count(5, 50)
+	n := testenv.Count(5, 50)
 	for range n {
 		killOne(t)
 	}
@@ -207,7 +199,7 @@ func killOne(t *testing.T) {
 // pass or a fail.
 func TestNoFaultIsCounted(t *testing.T) {
 	t.Parallel()
-	if count(0, 1) == 0 {
+	if !testenv.Nightly() {
 		return // the matrix plants each once
 	}
 	planted, most := 0, 520

@@ -23,7 +23,7 @@ import (
 
 // The fault matrix: everything that can go wrong in a session, provoked with
 // both agents, and the one class that is right for it. "make faults" prints it,
-// and "make faults-full" does the rest in full numbers.
+// and "make nightly" does the rest in full numbers.
 
 // mode is one thing that goes wrong.
 type mode struct {
