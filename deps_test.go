@@ -16,7 +16,6 @@ import (
 // package is one line here; the order is not bent to make a build pass.
 const order = `
 internal/hint
-internal/failpoint
 internal/testenv
 < internal/atomicfile
   internal/redact
@@ -41,7 +40,7 @@ internal/testenv
   plugins
   rehearsals
   scenarios
-< internal/ledger
+< internal/store
   internal/git
   internal/isolate
   internal/agent
@@ -84,7 +83,7 @@ gonum.org/v1/plot                  internal/web
 github.com/prometheus/client_golang internal/web
 github.com/spf13/viper             internal/config
 github.com/go-viper/mapstructure   internal/config
-modernc.org/sqlite                 internal/ledger
+modernc.org/sqlite                 internal/store
 github.com/robfig/cron/v3          cmd/loopd
 github.com/coreos/go-systemd/v22   cmd/loopd
 github.com/spf13/cobra             cmd/loopd
@@ -99,7 +98,7 @@ github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/landlock-lsm/go-landlock internal/isolate
-github.com/gofrs/flock             internal/ledger internal/isolate internal/campaign internal/agent
+github.com/gofrs/flock             internal/store internal/isolate internal/campaign internal/agent
 github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness tests
 github.com/google/jsonschema-go    tests
@@ -144,7 +143,7 @@ func TestImportOrder(t *testing.T) {
 		},
 		damage{map[string]string{"stats/a.go": `package stats; import _ "loopd/loop"`}, "stats imports loop"},
 		damage{map[string]string{"harness/trace/a.go": `package trace; import _ "loopd/harness/unprompted"`}, "harness/trace imports harness/unprompted"},
-		damage{map[string]string{"loop/a_test.go": `package loop; import _ "loopd/internal/ledger"`}, "loop imports internal/ledger"},
+		damage{map[string]string{"loop/a_test.go": `package loop; import _ "loopd/internal/store"`}, "loop imports internal/store"},
 		damage{map[string]string{"common/a.go": `package common`}, "common has no place"},
 		damage{map[string]string{"loop/a.go": `package loop; import _ "loopd/util"`}, "util has no place"},
 	)

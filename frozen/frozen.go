@@ -34,7 +34,6 @@ import (
 	"path/filepath"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // ManifestName is the file in the root of a sealed directory that holds its seal.
@@ -75,11 +74,11 @@ func Seal(ctx context.Context, dir string) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, fmt.Errorf("seal %s: %w", dir, err)
 	}
-	failpoint.Hit("seal.scanned")
+	atomicfile.Failpoint("seal.scanned")
 	if err := atomicfile.WriteFile(filepath.Join(dir, ManifestName), text, 0o644); err != nil {
 		return Manifest{}, fmt.Errorf("seal %s: %w", dir, err)
 	}
-	failpoint.Hit("seal.written")
+	atomicfile.Failpoint("seal.written")
 	return scan, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // Materialise writes the files of fsys to a new directory dir, which appears
@@ -70,11 +69,11 @@ func materialise(fsys fs.FS, modes func(path string) fs.FileMode, dir string, fi
 	if err := syncDirs(temp); err != nil {
 		return err
 	}
-	failpoint.Hit("materialise.written")
+	atomicfile.Failpoint("materialise.written")
 	if err := os.Rename(temp, dir); err != nil {
 		return err
 	}
-	failpoint.Hit("materialise.renamed")
+	atomicfile.Failpoint("materialise.renamed")
 	return atomicfile.SyncDir(parent)
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -42,7 +42,7 @@ func TestLedgerOfAnotherKindIsRefused(t *testing.T) { // req 39
 // writeLedger writes a campaign of one trial, whose id it returns.
 func writeLedger(t *testing.T, dir string, kind harness.Kind) string {
 	t.Helper()
-	l, err := ledger.Open(dir)
+	l, err := store.Open(dir)
 	testenv.Must(t, err)
 	defer l.Close()
 	slot := harness.Slot{Wording: "1111111", Cell: harness.Cell{Scenario: "R1", Tier: "small"}, Rep: 1}
@@ -56,7 +56,7 @@ func writeLedger(t *testing.T, dir string, kind harness.Kind) string {
 	for _, p := range payloads {
 		data, err := json.Marshal(p)
 		testenv.Must(t, err)
-		testenv.Must(t, l.Append(t.Context(), ledger.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}))
+		testenv.Must(t, l.Append(t.Context(), store.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}))
 	}
 	return spec.TrialID()
 }

@@ -10,7 +10,7 @@ import (
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 )
 
 func newExport(e env) *cobra.Command {
@@ -44,7 +44,7 @@ func runExport(ctx context.Context, e env, state, id, out string) error {
 	if id == "" {
 		id = s.Started.Campaign
 	}
-	l, err := ledger.OpenReadOnly(r.home.Dir)
+	l, err := store.OpenReadOnly(r.home.Dir)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"loopd/internal/gateway"
 	"loopd/internal/git"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
 	"loopd/internal/redact"
+	"loopd/internal/store"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -36,7 +36,7 @@ type night struct {
 	purses   *purses
 	trial    trial.Options
 	awake    *admission.Awake // nil where nothing keeps the machine awake
-	lock     *ledger.Lock     // nil where serve holds it
+	lock     *store.Lock      // nil where serve holds it
 }
 
 // openNight opens what a campaign needs. Everything that may refuse comes
@@ -239,7 +239,7 @@ func (n *night) hold(home campaign.Home) error {
 		return err
 	}
 	var err error
-	n.lock, err = ledger.Hold(home.Dir, daemon.LockName)
+	n.lock, err = store.Hold(home.Dir, daemon.LockName)
 	return err
 }
 

@@ -18,8 +18,8 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/doctor"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
 	"loopd/internal/rehearsal"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/report"
@@ -60,7 +60,7 @@ var (
 func writePageState(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
-	l, err := ledger.Open(dir)
+	l, err := store.Open(dir)
 	testenv.Must(t, err)
 	defer l.Close()
 	var cells []harness.Cell
@@ -84,7 +84,7 @@ func writePageState(t *testing.T) string {
 	for _, p := range payloads {
 		data, err := json.Marshal(p)
 		testenv.Must(t, err)
-		testenv.Must(t, l.Append(t.Context(), ledger.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}))
+		testenv.Must(t, l.Append(t.Context(), store.Record{Time: time.Unix(1_700_000_000, 0).UTC(), Kind: string(p.Kind()), Payload: data}))
 	}
 	states, err := campaign.Replay(t.Context(), l)
 	testenv.Must(t, err)

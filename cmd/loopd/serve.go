@@ -19,7 +19,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/web"
 	"loopd/loop"
 	"loopd/report"
@@ -146,7 +146,7 @@ func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, c
 	if err := home.Make(); err != nil {
 		return err
 	}
-	lock, err := ledger.Hold(home.Dir, daemon.LockName)
+	lock, err := store.Hold(home.Dir, daemon.LockName)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/survey"
 	"loopd/loop"
 	"loopd/report"
@@ -117,8 +117,8 @@ func openReview(ctx context.Context, e env, state string) (review, error) {
 	if err != nil {
 		return review{}, err
 	}
-	l, err := ledger.OpenReadOnly(h.Dir)
-	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+	l, err := store.OpenReadOnly(h.Dir)
+	if _, missing := errors.AsType[*store.MissingError](err); missing {
 		return review{home: h}, nil
 	}
 	if err != nil {

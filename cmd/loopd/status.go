@@ -14,7 +14,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/daemon"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -103,8 +103,8 @@ func liveStatus(ctx context.Context, e env, state string) (status, error) {
 // events. It is empty where there is none.
 func lookAt(ctx context.Context, home campaign.Home) (status, error) {
 	out := status{Candidates: []report.Summary{}}
-	l, err := ledger.OpenReadOnly(home.Dir)
-	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+	l, err := store.OpenReadOnly(home.Dir)
+	if _, missing := errors.AsType[*store.MissingError](err); missing {
 		return out, nil
 	}
 	if err != nil {

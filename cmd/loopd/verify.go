@@ -12,7 +12,7 @@ import (
 
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
@@ -117,7 +117,7 @@ type audited struct {
 // verifyState checks a ledger without its plugin and suite: every hash, and
 // every campaign derived again.
 func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
-	l, err := ledger.OpenReadOnly(e.path(dir))
+	l, err := store.OpenReadOnly(e.path(dir))
 	if err != nil {
 		return hint.New(hint.Usage, err, "loopd status --state "+dir)
 	}

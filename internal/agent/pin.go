@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // Binary is the agent program every session of a campaign runs.
@@ -179,9 +178,9 @@ func copyAgent(ctx context.Context, source, cacheDir string) (Binary, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Binary{}, err
 	}
-	failpoint.Hit("agent.pin.copied")
+	atomicfile.Failpoint("agent.pin.copied")
 	err = errors.Join(os.Rename(fresh, b.Path), atomicfile.SyncDir(dir))
-	failpoint.Hit("agent.pin.renamed")
+	atomicfile.Failpoint("agent.pin.renamed")
 	return b, err
 }
 

@@ -7,6 +7,9 @@
 // returns an error the old file is untouched and no temporary file is left.
 // A kill between the two leaves at most one hidden file named after the target
 // beside it, which Sweep removes.
+//
+// Failpoint names the steps at which tests kill loopd. Unless the environment
+// variable LOOPD_CRASH is set it compares a pointer with nil and returns.
 package atomicfile
 
 import (
@@ -20,8 +23,6 @@ import (
 	"regexp"
 
 	"github.com/google/renameio/v2"
-
-	"loopd/internal/failpoint"
 )
 
 // WriteFile atomically replaces the file at path with data and the given
@@ -31,9 +32,9 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	if err := replace(dir, path, data, mode.Perm()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	failpoint.Hit("atomicfile.renamed")
+	Failpoint("atomicfile.renamed")
 	err := SyncDir(dir)
-	failpoint.Hit("atomicfile.synced")
+	Failpoint("atomicfile.synced")
 	return err
 }
 
@@ -50,7 +51,7 @@ func replace(dir, path string, data []byte, perm fs.FileMode) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	failpoint.Hit("atomicfile.written")
+	Failpoint("atomicfile.written")
 	return f.CloseAtomicallyReplace()
 }
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 )
 
 // What other users may do with a state directory: nothing.
@@ -34,8 +34,8 @@ func sealedEntry(name string) bool {
 // Open lists what in the state directory other users could read or change: of its
 // own entries, and with deep of what is below them too. A directory that is not
 // there yet is open to nobody.
-func (h Home) Open(deep bool) ([]*ledger.AccessError, error) {
-	var out []*ledger.AccessError
+func (h Home) Open(deep bool) ([]*store.AccessError, error) {
+	var out []*store.AccessError
 	err := filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // never made, or removed meanwhile
@@ -74,7 +74,7 @@ func ignoreGone(err error) error {
 }
 
 // tooWide compares a mode with what is allowed. A link's own mode says nothing.
-func tooWide(path string, mode fs.FileMode) *ledger.AccessError {
+func tooWide(path string, mode fs.FileMode) *store.AccessError {
 	want := fileMode
 	switch {
 	case mode.IsDir():
@@ -85,7 +85,7 @@ func tooWide(path string, mode fs.FileMode) *ledger.AccessError {
 	if mode.Perm()&0o077 == 0 {
 		return nil
 	}
-	return &ledger.AccessError{Path: path, Mode: mode.Perm(), Want: want}
+	return &store.AccessError{Path: path, Mode: mode.Perm(), Want: want}
 }
 
 // KeptFromOthers refuses a state directory that other users can look into or

@@ -14,7 +14,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/git"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
@@ -50,7 +50,7 @@ type Campaign struct {
 	Options
 	Wordings *Wordings
 
-	ledger *ledger.Ledger
+	ledger *store.Ledger
 	repo   *git.Private
 	user   *git.User
 	states []*loop.State
@@ -85,7 +85,7 @@ func (c *Campaign) open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if c.ledger, err = ledger.Open(c.Home.Dir); err != nil {
+	if c.ledger, err = store.Open(c.Home.Dir); err != nil {
 		return err
 	}
 	if c.states, err = Replay(ctx, c.ledger); err != nil {

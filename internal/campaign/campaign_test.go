@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/report"
@@ -52,7 +52,7 @@ func TestACampaignLeavesBranchesAndNothingElse(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), n.options()); err == nil {
 		t.Error("a second opener got in")
-	} else if locked, ok := errors.AsType[*ledger.LockedError](err); !ok || locked.PID != os.Getpid() {
+	} else if locked, ok := errors.AsType[*store.LockedError](err); !ok || locked.PID != os.Getpid() {
 		t.Errorf("second opener: got %v, want the lock of this process", err)
 	}
 	n.close(c)

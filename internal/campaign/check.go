@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -42,10 +42,10 @@ type Found struct {
 // digests.
 func Check(ctx context.Context, o Options, deep bool) (Found, error) {
 	f := Found{Mended: []string{}}
-	l, err := ledger.OpenReadOnly(o.Home.Dir)
-	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+	l, err := store.OpenReadOnly(o.Home.Dir)
+	if _, missing := errors.AsType[*store.MissingError](err); missing {
 		if left := o.Home.leftBehind(); left != "" {
-			return f, &ledger.DamageError{What: fmt.Sprintf("%v, and %s is left of its campaigns", err, left)}
+			return f, &store.DamageError{What: fmt.Sprintf("%v, and %s is left of its campaigns", err, left)}
 		}
 		return f, nil
 	}
@@ -84,7 +84,7 @@ func (h Home) leftBehind() string {
 
 // kept compares what is kept of each trial with the digests in the ledger.
 func (f *Found) kept(ctx context.Context, h Home) error {
-	l, err := ledger.OpenReadOnly(h.Dir)
+	l, err := store.OpenReadOnly(h.Dir)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func EndUnderWay(ctx context.Context, h Home, why string, now func() time.Time, 
 
 // byHand does what a person asked of the last campaign, without its suite.
 func byHand(ctx context.Context, o Options, do func(c *Campaign) error) error {
-	l, err := ledger.Open(o.Home.Dir)
+	l, err := store.Open(o.Home.Dir)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -61,11 +61,11 @@ func runChild(described string) int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, err)
-	if !errors.Is(err, ledger.ErrSuspect) {
+	if !errors.Is(err, store.ErrSuspect) {
 		return childFailed
 	}
 	// Another try would be a second sync after one that failed.
-	if again := c.Queue(context.Background(), c.Current().Progress[0].Candidate); !errors.Is(again, ledger.ErrSuspect) {
+	if again := c.Queue(context.Background(), c.Current().Progress[0].Candidate); !errors.Is(again, store.ErrSuspect) {
 		return childRetried
 	}
 	return childSuspect

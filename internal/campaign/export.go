@@ -12,7 +12,7 @@ import (
 
 	"loopd"
 	"loopd/candidates"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
@@ -44,7 +44,7 @@ type exportLine struct {
 // Export writes the events of one campaign as JSON lines, from which a stranger
 // can derive every bet, e-value and verdict again. Wording that repeats held-out
 // text is withheld.
-func Export(ctx context.Context, l *ledger.Ledger, id string, w io.Writer) error {
+func Export(ctx context.Context, l *store.Ledger, id string, w io.Writer) error {
 	entries, err := entriesOf(ctx, l, id)
 	if err != nil {
 		return err
@@ -82,8 +82,8 @@ func (e *NoCampaignError) Error() string {
 }
 
 // entriesOf lists the events of one campaign: they follow each other.
-func entriesOf(ctx context.Context, l *ledger.Ledger, id string) ([]ledger.Entry, error) {
-	var out []ledger.Entry
+func entriesOf(ctx context.Context, l *store.Ledger, id string) ([]store.Entry, error) {
+	var out []store.Entry
 	var known []string
 	current := ""
 	for e, err := range l.Entries(ctx, 1) {
@@ -109,7 +109,7 @@ func entriesOf(ctx context.Context, l *ledger.Ledger, id string) ([]ledger.Entry
 }
 
 // echoing names the candidates whose lint found held-out text.
-func echoing(entries []ledger.Entry) (map[string]bool, error) {
+func echoing(entries []store.Entry) (map[string]bool, error) {
 	out := make(map[string]bool)
 	for _, e := range entries {
 		if e.Kind != string(loop.KindDecided) {
@@ -128,7 +128,7 @@ func echoing(entries []ledger.Entry) (map[string]bool, error) {
 }
 
 // withhold takes the text out of a queued candidate that repeats held-out text.
-func withhold(e ledger.Entry, echoes map[string]bool) (json.RawMessage, bool, error) {
+func withhold(e store.Entry, echoes map[string]bool) (json.RawMessage, bool, error) {
 	if e.Kind != string(loop.KindQueued) {
 		return e.Payload, false, nil
 	}
@@ -149,7 +149,7 @@ func withhold(e ledger.Entry, echoes map[string]bool) (json.RawMessage, bool, er
 }
 
 // Audits derives every campaign of the ledger again.
-func Audits(ctx context.Context, l *ledger.Ledger) ([]loop.Audit, error) {
+func Audits(ctx context.Context, l *store.Ledger) ([]loop.Audit, error) {
 	var out []loop.Audit
 	var a *loop.Auditor
 	for e, err := range l.Entries(ctx, 1) {
@@ -175,7 +175,7 @@ func Audits(ctx context.Context, l *ledger.Ledger) ([]loop.Audit, error) {
 	return out, nil
 }
 
-func auditEntry(a *loop.Auditor, e ledger.Entry) error {
+func auditEntry(a *loop.Auditor, e store.Entry) error {
 	p, err := loop.Decode(loop.Kind(e.Kind), e.Payload)
 	if err != nil {
 		return fmt.Errorf("event %d: %w", e.Seq, err)
@@ -220,7 +220,7 @@ func CheckExport(r io.Reader) (Exported, error) {
 		if err != nil {
 			return out, fmt.Errorf("read export: after %d events: %w", out.Events, err)
 		}
-		e := ledger.Entry{Record: ledger.Record{Time: line.Time, Kind: line.Kind, Payload: line.Payload}, Seq: line.Seq, Prev: line.Prev, Hash: line.Hash}
+		e := store.Entry{Record: store.Record{Time: line.Time, Kind: line.Kind, Payload: line.Payload}, Seq: line.Seq, Prev: line.Prev, Hash: line.Hash}
 		switch {
 		case out.Events > 0 && line.Prev != prev:
 			return out, fmt.Errorf("read export: event %d: not tied to the event before it", line.Seq)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
@@ -31,7 +31,7 @@ func (h Home) Glance() string { return filepath.Join(h.Dir, "status.json") }
 
 // ReadGlance returns what a look at the newest campaign showed when the ledger's newest
 // event was recorded; false where that is not known, and the ledger must be read.
-func (h Home) ReadGlance(ctx context.Context, l *ledger.Ledger) (json.RawMessage, bool) {
+func (h Home) ReadGlance(ctx context.Context, l *store.Ledger) (json.RawMessage, bool) {
 	data, err := os.ReadFile(h.Glance())
 	if err != nil {
 		return nil, false

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 )
 
@@ -30,7 +30,7 @@ func TestGoldenCampaigns(t *testing.T) {
 		h := Home{Dir: filepath.Join(t.TempDir(), "state")}
 		testenv.Must(t, h.Make())
 		unzip(t, file, filepath.Join(h.Dir, "ledger.db"))
-		l, err := ledger.OpenReadOnly(h.Dir)
+		l, err := store.OpenReadOnly(h.Dir)
 		testenv.Must(t, err)
 		if err := l.Verify(t.Context()); err != nil {
 			t.Error(err)
@@ -70,7 +70,7 @@ func writeGolden(t *testing.T) {
 	t.Helper()
 	n := newNight(t, "")
 	n.close(n.twoWordings())
-	l, err := ledger.OpenReadOnly(n.home.Dir)
+	l, err := store.OpenReadOnly(n.home.Dir)
 	testenv.Must(t, err)
 	states, err := Replay(t.Context(), l)
 	testenv.Must(t, err)

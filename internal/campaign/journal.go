@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
 // Journal makes a loop's events durable in the ledger.
 type Journal struct {
-	Ledger *ledger.Ledger
+	Ledger *store.Ledger
 	// Full is asked when the disk has no room for them, and says when to try again;
 	// an error gives up. Nil gives up at once.
 	Full func(err error) error
@@ -23,17 +23,17 @@ var _ loop.Log = Journal{}
 // Append writes the events, all of them or none. Where the disk is full it waits
 // for room: its caller starts nothing meanwhile, and what has ended is not lost.
 func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
-	records := make([]ledger.Record, len(events))
+	records := make([]store.Record, len(events))
 	for i, e := range events {
 		data, err := json.Marshal(e.Payload)
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", e.Payload.Kind(), err)
 		}
-		records[i] = ledger.Record{Time: e.Time, Kind: string(e.Payload.Kind()), Payload: data}
+		records[i] = store.Record{Time: e.Time, Kind: string(e.Payload.Kind()), Payload: data}
 	}
 	for {
 		err := j.Ledger.Append(ctx, records...)
-		if !errors.Is(err, ledger.ErrFull) || j.Full == nil {
+		if !errors.Is(err, store.ErrFull) || j.Full == nil {
 			return err
 		}
 		if waited := j.Full(err); waited != nil {
@@ -43,13 +43,13 @@ func (j Journal) Append(ctx context.Context, events ...loop.Event) error {
 }
 
 // Replay adds up the ledger into one state per campaign, oldest first.
-func Replay(ctx context.Context, l *ledger.Ledger) ([]*loop.State, error) {
+func Replay(ctx context.Context, l *store.Ledger) ([]*loop.State, error) {
 	return replayFrom(ctx, l, 1)
 }
 
 // ReplayNewest adds up the newest campaign alone, nil where there is none. The
 // chain is checked from its first event on.
-func ReplayNewest(ctx context.Context, l *ledger.Ledger) (*loop.State, error) {
+func ReplayNewest(ctx context.Context, l *store.Ledger) (*loop.State, error) {
 	_, started, err := l.Last(ctx, string(loop.KindStarted))
 	if err != nil || started == 0 {
 		return nil, err
@@ -61,7 +61,7 @@ func ReplayNewest(ctx context.Context, l *ledger.Ledger) (*loop.State, error) {
 	return states[len(states)-1], nil
 }
 
-func replayFrom(ctx context.Context, l *ledger.Ledger, from int64) ([]*loop.State, error) {
+func replayFrom(ctx context.Context, l *store.Ledger, from int64) ([]*loop.State, error) {
 	var states []*loop.State
 	for e, err := range l.Entries(ctx, from) {
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 	"loopd/report"
@@ -87,7 +87,7 @@ func TestReadyAgainWithManyTrials(t *testing.T) {
 		}
 		n.close(c)
 	})
-	l, err := ledger.OpenReadOnly(n.home.Dir)
+	l, err := store.OpenReadOnly(n.home.Dir)
 	testenv.Must(t, err)
 	events, _, err := l.Last(t.Context(), "")
 	testenv.Must(t, err)

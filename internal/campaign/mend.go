@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 	"loopd/internal/git"
 	"loopd/loop"
 )
@@ -155,7 +154,7 @@ func (c *Campaign) restoreCommit(s *loop.State, p *loop.Progress) error {
 			return fmt.Errorf("the ledger's edits make commit %.12s, not %.12s", made, p.Commit)
 		}
 	}
-	failpoint.Hit("mend.commit")
+	atomicfile.Failpoint("mend.commit")
 	old, err := c.repo.Ref(p.Ref)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/failpoint"
+	"loopd/internal/atomicfile"
 	"loopd/internal/git"
 	"loopd/loop"
 )
@@ -77,7 +77,7 @@ func (p *preparer) commit(parent string, c candidates.Candidate) (loop.Committed
 	if err != nil {
 		return loop.Committed{}, err
 	}
-	failpoint.Hit("prepare.written")
+	atomicfile.Failpoint("prepare.written")
 	ref := p.ref(c.ID, commit)
 	return loop.Committed{Candidate: c.ID, Commit: commit, Ref: ref, Parent: parent}, p.repo.SetRef(ref, commit, "")
 }

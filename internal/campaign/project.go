@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -37,7 +36,7 @@ func (c *Campaign) project(states ...*loop.State) error {
 		if err := writeChanged(path, data); err != nil {
 			return err
 		}
-		failpoint.Hit("project.file")
+		atomicfile.Failpoint("project.file")
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -83,7 +82,7 @@ func (p *Pruned) drop(dir string, now time.Time) error {
 			if err := trial.MarkPruned(dir, now); err != nil {
 				return err
 			}
-			failpoint.Hit("prune.noted")
+			atomicfile.Failpoint("prune.noted")
 		}
 		p.Files, p.Bytes = p.Files+1, p.Bytes+info.Size()
 		if p.DryRun {

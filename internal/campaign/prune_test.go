@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -157,7 +157,7 @@ func TestTheStateIsKeptFromOthers(t *testing.T) {
 			t.Errorf("%s: got %v, want %s%s", path, open, c.hint, path)
 		}
 		_, startErr := Open(t.Context(), n.options())
-		if wide, refused := errors.AsType[*ledger.AccessError](startErr); refused != c.start || refused && wide.Path != path {
+		if wide, refused := errors.AsType[*store.AccessError](startErr); refused != c.start || refused && wide.Path != path {
 			t.Errorf("%s: a start: got %v, want a refusal %v", path, startErr, c.start)
 		}
 		if info != nil {

@@ -12,7 +12,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -122,7 +122,7 @@ func Rescore(ctx context.Context, o RescoreOptions) (Rescoring, error) {
 
 // eventsOf reads a campaign's events, and whether it is the newest.
 func eventsOf(ctx context.Context, o RescoreOptions) (events []loop.Event, newest bool, err error) {
-	l, err := ledger.OpenReadOnly(o.Home.Dir)
+	l, err := store.OpenReadOnly(o.Home.Dir)
 	if err != nil {
 		return nil, false, err
 	}
@@ -233,7 +233,7 @@ func (r Rescoring) event(reason string) loop.Rescored {
 // of the newest campaign, or of one that has not ended. Candidates' reports
 // follow when the plugin's state is next opened.
 func (r Rescoring) Accept(ctx context.Context, h Home, reason string, now func() time.Time) (err error) {
-	l, err := ledger.Open(h.Dir)
+	l, err := store.Open(h.Dir)
 	if err != nil {
 		return err
 	}

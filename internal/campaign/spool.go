@@ -21,7 +21,6 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 	"loopd/internal/redact"
 	"loopd/loop"
 )
@@ -209,11 +208,11 @@ func (h Home) Undrop(name string) error {
 	if name != filepath.Base(name) {
 		return fmt.Errorf("drop candidate %s: not a name in the spool", name)
 	}
-	failpoint.Hit("spool.undrop")
+	atomicfile.Failpoint("spool.undrop")
 	if err := os.Remove(filepath.Join(h.Spool(), name+".yaml")); err != nil {
 		return fmt.Errorf("drop candidate %s: %w", name, err)
 	}
-	failpoint.Hit("spool.undropped")
+	atomicfile.Failpoint("spool.undropped")
 	return nil
 }
 
@@ -285,11 +284,11 @@ func (c *Campaign) setAside(f Spooled) error {
 		}
 		to = fmt.Sprintf("%s.refused-%d", from, n)
 	}
-	failpoint.Hit("spool.aside")
+	atomicfile.Failpoint("spool.aside")
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("set spool file aside: %w", err)
 	}
-	failpoint.Hit("spool.setaside")
+	atomicfile.Failpoint("spool.setaside")
 	return withoutSecrets(to)
 }
 

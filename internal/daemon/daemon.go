@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"loopd/internal/admission"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
@@ -139,7 +139,7 @@ func (d *Daemon) window(ctx context.Context, w Window) error {
 	d.o.Log.Info("window opens", "start", w.Start, "end", w.End)
 	for {
 		why, err := d.work(ctx, w)
-		locked, busy := errors.AsType[*ledger.LockedError](err)
+		locked, busy := errors.AsType[*store.LockedError](err)
 		if !busy || d.stopping(ctx) || !w.End.After(d.o.Clock.Now().Add(busyAgain)) {
 			d.concluded(why, err)
 			if d.stopping(ctx) {

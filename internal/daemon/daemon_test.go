@@ -13,7 +13,7 @@ import (
 
 	"loopd/internal/admission"
 	"loopd/internal/daemon"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -156,7 +156,7 @@ func TestAWindowThatFails(t *testing.T) {
 			case n == 2:
 				return "", errors.New("the agent is gone")
 			case n < 6:
-				return "", &ledger.LockedError{Dir: "state", PID: 4711}
+				return "", &store.LockedError{Dir: "state", PID: 4711}
 			}
 			return "done", nil
 		}}

@@ -13,7 +13,6 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // Private is loopd's own bare repository in the state directory. It may be used by several goroutines; other
@@ -38,11 +37,11 @@ func InitPrivate(dir string) (*Private, error) {
 	if err := initBare(temp); err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
-	failpoint.Hit("git.init.written")
+	atomicfile.Failpoint("git.init.written")
 	if err := os.Rename(temp, dir); err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}
-	failpoint.Hit("git.init.renamed")
+	atomicfile.Failpoint("git.init.renamed")
 	if err := atomicfile.SyncDir(parent); err != nil {
 		return nil, fmt.Errorf("make private repository: %w", err)
 	}

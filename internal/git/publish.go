@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"loopd/internal/failpoint"
+	"loopd/internal/atomicfile"
 )
 
 // Publish copies a commit from the private repository and makes a branch under refs/heads/loopd/ name it, provided
@@ -41,7 +41,7 @@ func (u *User) publish(ctx context.Context, from *Private, hash, ref, old string
 	if err := send(ctx, u.git, d.from, d.missing); err != nil {
 		return err
 	}
-	failpoint.Hit("git.publish.sent")
+	atomicfile.Failpoint("git.publish.sent")
 	if old == "" {
 		return u.updateRef(ctx, ref, old, "create %s %s\n", ref, hash)
 	}
@@ -130,7 +130,7 @@ func escapeGlob(path string) string {
 // error says why as far as the repository itself shows it.
 func (u *User) updateRef(ctx context.Context, ref, old, format string, args ...any) error {
 	_, err := u.git(ctx, strings.NewReader(fmt.Sprintf(format, args...)), "update-ref", "--no-deref", "--stdin")
-	failpoint.Hit("git.publish.done")
+	atomicfile.Failpoint("git.publish.done")
 	if err == nil {
 		return nil
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // refLock is the lock file of a reference. It is also the reference's next content.
@@ -33,7 +32,7 @@ func lockRef(gitDir, name string) (*refLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	failpoint.Hit("git.ref.locked")
+	atomicfile.Failpoint("git.ref.locked")
 	return &refLock{path: path, file: f}, nil
 }
 
@@ -65,11 +64,11 @@ func (l *refLock) commit(hash string) error {
 	if err := l.file.Close(); err != nil {
 		return errors.Join(err, os.Remove(l.file.Name()))
 	}
-	failpoint.Hit("git.ref.written")
+	atomicfile.Failpoint("git.ref.written")
 	if err := os.Rename(l.file.Name(), l.path); err != nil {
 		return errors.Join(err, os.Remove(l.file.Name()))
 	}
-	failpoint.Hit("git.ref.renamed")
+	atomicfile.Failpoint("git.ref.renamed")
 	return atomicfile.SyncDir(filepath.Dir(l.path))
 }
 

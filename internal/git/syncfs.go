@@ -9,7 +9,6 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // syncFS makes go-git's way of storing an object (temporary file, close, rename) durable: a file is synced when it is
@@ -38,11 +37,11 @@ func (s *syncFS) wrap(f billy.File, err error) (billy.File, error) {
 
 // Rename moves a file and syncs the directory it moved to, and that directory's parent in case it is new.
 func (s *syncFS) Rename(from, to string) error {
-	failpoint.Hit("git.object.written")
+	atomicfile.Failpoint("git.object.written")
 	if err := s.Filesystem.Rename(from, to); err != nil {
 		return err
 	}
-	failpoint.Hit("git.object.renamed")
+	atomicfile.Failpoint("git.object.renamed")
 	dir := filepath.Dir(filepath.Join(s.root, to))
 	if err := atomicfile.SyncDir(dir); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"loopd/harness"
-	"loopd/internal/failpoint"
+	"loopd/internal/atomicfile"
 )
 
 // Options says what a box is made of and where.
@@ -85,7 +85,7 @@ func claim(base string) (*Box, error) {
 		if err := os.Mkdir(root, 0o700); err != nil {
 			return nil, err
 		}
-		failpoint.Hit("sandbox.claimed")
+		atomicfile.Failpoint("sandbox.claimed")
 		lock := lockOf(root)
 		locked, err := lock.TryLock()
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -120,10 +120,10 @@ func (b *Box) fill(o Options) error {
 	if b.Work, err = b.addDir(root, b.fillWork(o, own), own); err != nil {
 		return err
 	}
-	failpoint.Hit("sandbox.half")
+	atomicfile.Failpoint("sandbox.half")
 	shelf, err := b.addDir(root, fillPlugin(o, own), own)
 	b.Plugin = filepath.Join(shelf, o.PluginName)
-	failpoint.Hit("sandbox.laid")
+	atomicfile.Failpoint("sandbox.laid")
 	return err
 }
 
@@ -179,9 +179,9 @@ func (b *Box) Remove() error {
 		errs = append(errs, b.work.Close())
 		b.work = nil
 	}
-	failpoint.Hit("sandbox.removing")
+	atomicfile.Failpoint("sandbox.removing")
 	errs = append(errs, removeAll(b.Root), b.lock.Close())
-	failpoint.Hit("sandbox.removed")
+	atomicfile.Failpoint("sandbox.removed")
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove sandbox: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"loopd/internal/failpoint"
+	"loopd/internal/atomicfile"
 )
 
 // lockOf prepares the lock of a box: the directory itself is locked, so no
@@ -68,7 +68,7 @@ func sweepOne(root string) (bool, error) {
 		return false, err
 	}
 	defer lock.Close()
-	failpoint.Hit("sandbox.swept")
+	atomicfile.Failpoint("sandbox.swept")
 	if err := removeAll(root); err != nil {
 		return false, err
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"loopd/internal/campaign"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 )
 
@@ -138,7 +138,7 @@ func (k *soak) wantAcked(t *testing.T) {
 	h := home(filepath.Join(k.root, "work"))
 	soundLedger(t, h)
 	have := make(map[string]int)
-	l, err := ledger.OpenReadOnly(h.Dir)
+	l, err := store.OpenReadOnly(h.Dir)
 	if err == nil {
 		states, replayErr := campaign.Replay(t.Context(), l)
 		for _, s := range states {
@@ -148,7 +148,7 @@ func (k *soak) wantAcked(t *testing.T) {
 		}
 		err = errors.Join(replayErr, l.Close())
 	}
-	if _, missing := errors.AsType[*ledger.MissingError](err); err != nil && !missing {
+	if _, missing := errors.AsType[*store.MissingError](err); err != nil && !missing {
 		t.Fatal(err)
 	}
 	for id := range k.acked {
@@ -176,8 +176,8 @@ func (k *soak) wantAcked(t *testing.T) {
 // yet.
 func ledgerError(t *testing.T, h campaign.Home) error {
 	t.Helper()
-	l, err := ledger.OpenReadOnly(h.Dir)
-	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+	l, err := store.OpenReadOnly(h.Dir)
+	if _, missing := errors.AsType[*store.MissingError](err); missing {
 		return nil
 	}
 	if err != nil {

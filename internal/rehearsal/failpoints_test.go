@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -18,8 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
-	"loopd/internal/failpoint"
 	"loopd/internal/testenv"
 )
 
@@ -105,11 +106,8 @@ func hitsOf(file *ast.File) ([]string, error) {
 		if !ok {
 			return true
 		}
-		sel, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok || sel.Sel.Name != "Hit" {
-			return true
-		}
-		if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "failpoint" {
+		called := types.ExprString(call.Fun)
+		if called != "atomicfile.Failpoint" && (called != "Failpoint" || file.Name.Name != "atomicfile") {
 			return true
 		}
 		lit, ok := call.Args[0].(*ast.BasicLit)
@@ -127,9 +125,9 @@ func hitsOf(file *ast.File) ([]string, error) {
 func TestHitsAreFound(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`failpoint.Hit("a"); g(func() { failpoint.Hit("b") })`: "a b",
-		`failpoint.Hit(name)`:               "error",
-		`other.Hit("a"); Hit("b"); f.x.y()`: "",
+		`atomicfile.Failpoint("a"); g(func() { atomicfile.Failpoint("b") })`: "a b",
+		`atomicfile.Failpoint(name)`:                                         "error",
+		`other.Failpoint("a"); Failpoint("b"); f.x.y()`:                      "",
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\nfunc f() {"+text+"}", 0)
 		testenv.Must(t, err)
@@ -254,7 +252,7 @@ func armed(t *testing.T, root, point string) *exec.Cmd {
 		testenv.Must(t, os.RemoveAll(work))
 	}
 	cmd := command(t.Context(), t, small(), root, resume)
-	cmd.Env = append(cmd.Env, failpoint.Variable+"="+point, pinVariable+"="+filepath.Join(root, "pin"))
+	cmd.Env = append(cmd.Env, atomicfile.CrashVariable+"="+point, pinVariable+"="+filepath.Join(root, "pin"))
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/daemon"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
@@ -32,7 +32,7 @@ type hold struct {
 
 // faults sets what was planted beside what the ledger says was done.
 func (n *night) faults(ctx context.Context) ([]NightFault, error) {
-	l, err := ledger.OpenReadOnly(home(n.Dir).Dir)
+	l, err := store.OpenReadOnly(home(n.Dir).Dir)
 	if err != nil {
 		return nil, err
 	}

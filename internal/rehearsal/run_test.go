@@ -18,7 +18,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -92,7 +92,7 @@ var undisturbed = sync.OnceValue(func() whole {
 	if w.same, w.other, w.err = again(home(work)); w.err != nil {
 		return w
 	}
-	l, err := ledger.OpenReadOnly(home(work).Dir)
+	l, err := store.OpenReadOnly(home(work).Dir)
 	if err != nil {
 		return whole{err: err}
 	}

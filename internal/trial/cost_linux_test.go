@@ -22,7 +22,7 @@ import (
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
 	"loopd/internal/isolate"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
@@ -71,7 +71,7 @@ type costs struct {
 	*bench
 	model    *apart
 	executor *trial.Executor
-	ledger   *ledger.Ledger
+	ledger   *store.Ledger
 	real     bool // the agent is the real CLI
 	long     bool // the sessions to come print over 5 MB
 
@@ -101,7 +101,7 @@ func newCosts(t *testing.T, cli agent.Binary, w isolate.Sandbox) *costs {
 	}
 	state := filepath.Join(t.TempDir(), "state")
 	testenv.Must(t, os.Mkdir(state, 0o700))
-	if c.ledger, err = ledger.Open(state); err != nil {
+	if c.ledger, err = store.Open(state); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.ledger.Close() })
@@ -142,7 +142,7 @@ func (c *costs) trial() error {
 	if err != nil {
 		return err
 	}
-	return c.ledger.Append(c.t.Context(), ledger.Record{Time: time.Now(), Kind: "trial", Payload: payload})
+	return c.ledger.Append(c.t.Context(), store.Record{Time: time.Now(), Kind: "trial", Payload: payload})
 }
 
 // bare is a session as a shell would start it: the same program with the same

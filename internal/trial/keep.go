@@ -16,7 +16,6 @@ import (
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // Kept is what scoring an attempt needs beside its stream and its changes, in
@@ -67,7 +66,7 @@ func (k Kept) write(dir string) (string, error) {
 		return "", fmt.Errorf("keep launch: %w", err)
 	}
 	err = atomicfile.WriteFile(filepath.Join(dir, LaunchFile), data, 0o600)
-	failpoint.Hit("trial.store.launch")
+	atomicfile.Failpoint("trial.store.launch")
 	return hexDigest(data), err
 }
 

@@ -12,7 +12,7 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/agent"
-	"loopd/internal/failpoint"
+	"loopd/internal/atomicfile"
 	"loopd/internal/gateway"
 	"loopd/internal/isolate"
 )
@@ -48,9 +48,9 @@ func (e *Executor) launch(ctx context.Context, sc harness.Scenario, w Wording, b
 	defer release()
 	l.Stdout, l.Stderr = files.stdout, files.stderr
 	exit, runErr := run(ctx, l, filepath.Join(files.dir, runningFile))
-	failpoint.Hit("trial.session.ended")
+	atomicfile.Failpoint("trial.session.ended")
 	digest, err := files.close()
-	failpoint.Hit("trial.store.stream")
+	atomicfile.Failpoint("trial.store.stream")
 	if err := errors.Join(runErr, err); err != nil {
 		return attempt{}, err
 	}
@@ -69,7 +69,7 @@ func run(ctx context.Context, l agent.Launch, note string) (agent.Exit, error) {
 	if err != nil {
 		return agent.Exit{}, err
 	}
-	failpoint.Hit("trial.session.noted")
+	atomicfile.Failpoint("trial.session.noted")
 	exit, err := agent.Run(ctx, l)
 	return exit, errors.Join(err, release())
 }

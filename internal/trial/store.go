@@ -19,7 +19,6 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 // The files of a kept attempt.
@@ -48,11 +47,11 @@ func (e *Executor) openAttempt(id, note string) (*attemptFiles, error) {
 	if err := os.RemoveAll(f.dir); err != nil {
 		return nil, fmt.Errorf("clear attempt: %w", err)
 	}
-	failpoint.Hit("trial.store.cleared")
+	atomicfile.Failpoint("trial.store.cleared")
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep attempt: %w", err)
 	}
-	failpoint.Hit("trial.store.made")
+	atomicfile.Failpoint("trial.store.made")
 	if note != "" {
 		if err := atomicfile.WriteFile(filepath.Join(f.dir, NoteFile), []byte(note+"\n"), 0o600); err != nil {
 			return nil, fmt.Errorf("keep note: %w", err)
@@ -139,6 +138,6 @@ func (e *Executor) keepChanges(dir string, start, end harness.Tree) (kept Change
 		return kept, "", fmt.Errorf("keep changes: %w", err)
 	}
 	err = atomicfile.WriteFile(filepath.Join(dir, ChangesFile), data, 0o600)
-	failpoint.Hit("trial.store.changes")
+	atomicfile.Failpoint("trial.store.changes")
 	return kept, hexDigest(data), err
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"loopd/internal/campaign"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 )
 
@@ -112,7 +112,7 @@ func TestVetoFromAPage(t *testing.T) {
 	if code, _ := s.ask(r); code != http.StatusForbidden {
 		t.Errorf("without a token: %d", code)
 	}
-	busy, err := ledger.Open(dir)
+	busy, err := store.Open(dir)
 	testenv.Must(t, err)
 	if code, body := s.ask(s.request(http.MethodPost, "/do/veto", s.form("reason", "reads badly"))); code != http.StatusConflict {
 		t.Errorf("while somebody writes the ledger: %d\n%s", code, plainText(body))

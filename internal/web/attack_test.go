@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"loopd/internal/daemon"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -128,9 +128,9 @@ func (a attacked) errors(t *testing.T) {
 	}
 	a.b.quiet(t, a.site, "Failed to load resource")
 	broken := privateDir(t) // 500
-	l, err := ledger.Open(broken)
+	l, err := store.Open(broken)
 	testenv.Must(t, err)
-	testenv.Must(t, errorsOf(l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: a.every, Payload: []byte("{}")}), l.Close()))
+	testenv.Must(t, errorsOf(l.Append(t.Context(), store.Record{Time: nightLooked, Kind: a.every, Payload: []byte("{}")}), l.Close()))
 	a.site = openSite(t, optionsFor(t, broken))
 	a.b.do(t, chromedp.Navigate(a.s.Link()))
 	a.visit(t, "/")
@@ -153,13 +153,13 @@ func keptUpToDate(t *testing.T, b *browser, s site, dir string, n *night) {
 		t.Error("what is new lacks its heading")
 	}
 	// What is recorded shows too: a second campaign has begun.
-	l, err := ledger.Open(dir)
+	l, err := store.Open(dir)
 	testenv.Must(t, err)
 	next := n.state.Started
 	next.Campaign, next.Settings.Budget = "0a1b2c3-2", 777
 	data, err := json.Marshal(next)
 	testenv.Must(t, err)
-	err = l.Append(t.Context(), ledger.Record{Time: nightLooked, Kind: string(loop.KindStarted), Payload: data})
+	err = l.Append(t.Context(), store.Record{Time: nightLooked, Kind: string(loop.KindStarted), Payload: data})
 	testenv.Must(t, errorsOf(err, l.Close()))
 	b.until(t, `document.querySelector("#now").innerText.includes("0 of 777 sessions")`)
 	b.quiet(t, s)

@@ -16,7 +16,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -238,13 +238,13 @@ func (n *night) Run(_ context.Context, s harness.Spec) (harness.Trial, error) {
 func (n *night) write(tb testing.TB, dir string) {
 	tb.Helper()
 	n.must(tb, os.Chmod(dir, 0o700))
-	l, err := ledger.Open(dir)
+	l, err := store.Open(dir)
 	n.must(tb, err)
-	records := make([]ledger.Record, len(n.events))
+	records := make([]store.Record, len(n.events))
 	for i, e := range n.events {
 		data, err := json.Marshal(e.Payload)
 		n.must(tb, err)
-		records[i] = ledger.Record{Time: e.Time, Kind: string(e.Payload.Kind()), Payload: data}
+		records[i] = store.Record{Time: e.Time, Kind: string(e.Payload.Kind()), Payload: data}
 	}
 	n.must(tb, l.Append(tb.Context(), records...))
 	n.must(tb, l.Close())

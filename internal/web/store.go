@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"loopd/internal/campaign"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -66,8 +66,8 @@ func (s *Store) Seq(ctx context.Context) (int64, error) {
 
 // follow reads the events that have come since.
 func (s *Store) follow(ctx context.Context) error {
-	l, err := ledger.OpenReadOnly(s.dir)
-	if _, missing := errors.AsType[*ledger.MissingError](err); missing {
+	l, err := store.OpenReadOnly(s.dir)
+	if _, missing := errors.AsType[*store.MissingError](err); missing {
 		return nil
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Store) follow(ctx context.Context) error {
 
 // add applies one event. An applied event is never applied again, so what fails
 // here fails at every look, and says so.
-func (s *Store) add(e ledger.Entry) error {
+func (s *Store) add(e store.Entry) error {
 	p, err := loop.Decode(loop.Kind(e.Kind), e.Payload)
 	if err != nil {
 		return err

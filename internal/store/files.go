@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"errors"
@@ -13,7 +13,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"loopd/internal/atomicfile"
-	"loopd/internal/failpoint"
 )
 
 const (
@@ -64,7 +63,7 @@ func createFile(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	failpoint.Hit("ledger.created")
+	atomicfile.Failpoint("ledger.created")
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
@@ -84,7 +83,7 @@ func Hold(dir, name string) (*Lock, error) {
 	if !ok {
 		return nil, errors.Join(&LockedError{Dir: dir, PID: holder(path)}, lock.Close())
 	}
-	failpoint.Hit("ledger.locked")
+	atomicfile.Failpoint("ledger.locked")
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

@@ -1,4 +1,4 @@
-// Package ledger is the append-only record of everything a campaign did, and
+// Package store is the append-only record of everything a campaign did, and
 // the only truth: every table, page and report is rebuilt from it.
 //
 // It is one SQLite file holding one table of events, each chained to the one
@@ -22,7 +22,7 @@
 // prev of the first event is empty. The chain shows what was altered, inserted
 // or removed within the record. SQLite's own counter shows that the end was cut
 // off; a whole older copy put in place is beyond what one file can show.
-package ledger
+package store
 
 import (
 	"context"
@@ -35,7 +35,7 @@ import (
 	"sync"
 	"time"
 
-	"loopd/internal/failpoint"
+	"loopd/internal/atomicfile"
 )
 
 // Schema is the version of the table this package reads and writes.
@@ -220,11 +220,11 @@ func (l *Ledger) appendRows(ctx context.Context, rows []row) error {
 			return err
 		}
 	}
-	failpoint.Hit("ledger.append.before")
+	atomicfile.Failpoint("ledger.append.before")
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	failpoint.Hit("ledger.append.after")
+	atomicfile.Failpoint("ledger.append.after")
 	l.head, l.known = last, true
 	return nil
 }

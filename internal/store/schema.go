@@ -1,4 +1,4 @@
-package ledger
+package store
 
 import (
 	"database/sql"
@@ -10,7 +10,7 @@ import (
 
 	_ "modernc.org/sqlite" // registers the driver
 
-	"loopd/internal/failpoint"
+	"loopd/internal/atomicfile"
 )
 
 // AUTOINCREMENT is for checkEnd: it makes SQLite remember the highest seq. The
@@ -138,7 +138,7 @@ func migrate(db *sql.DB) error {
 	if _, err := tx.Exec(createTable + fmt.Sprintf("PRAGMA user_version = %d;", Schema)); err != nil {
 		return fmt.Errorf("create table: %w", err)
 	}
-	failpoint.Hit("ledger.schema")
+	atomicfile.Failpoint("ledger.schema")
 	return tx.Commit()
 }
 

@@ -1,4 +1,4 @@
-package failpoint
+package atomicfile
 
 import (
 	"os"
@@ -36,14 +36,14 @@ func TestTheNamedHitAlone(t *testing.T) {
 // TestItIsAKill runs this test binary again with the failpoint armed.
 func TestItIsAKill(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(Variable) != "" {
-		Hit("here")
-		Hit("here")
+	if os.Getenv(CrashVariable) != "" {
+		Failpoint("here")
+		Failpoint("here")
 		os.Exit(7)
 	}
 	for armed, want := range map[string]syscall.Signal{"here:1": syscall.SIGKILL, "here:2": syscall.SIGKILL, "here:3": 0, "there:1": 0} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestItIsAKill$")
-		cmd.Env = append(os.Environ(), Variable+"="+armed)
+		cmd.Env = append(os.Environ(), CrashVariable+"="+armed)
 		out, err := cmd.CombinedOutput()
 		status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 		if !ok || err == nil {
@@ -58,6 +58,6 @@ func TestItIsAKill(t *testing.T) {
 func BenchmarkHitUnarmed(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		Hit("nowhere")
+		Failpoint("nowhere")
 	}
 }
