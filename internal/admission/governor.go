@@ -17,8 +17,8 @@ import (
 // Leave is the share of each allowance that is kept for the owner of the account.
 type Leave struct{ FiveHour, SevenDay float64 }
 
-// Options say how much may run at once and what is kept back.
-type Options struct {
+// GovernorOptions say how much may run at once and what is kept back.
+type GovernorOptions struct {
 	Parallel int
 	Leave    Leave
 	// Quota is what was known last, such as before a restart.
@@ -43,7 +43,7 @@ const (
 
 // Governor is in front of an executor. It is safe for concurrent use.
 type Governor struct {
-	o Options
+	o GovernorOptions
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced when something may start again
@@ -58,8 +58,8 @@ type Governor struct {
 	held     *loop.Paused
 }
 
-// New makes a governor.
-func New(o Options) *Governor {
+// NewGovernor makes a governor.
+func NewGovernor(o GovernorOptions) *Governor {
 	if o.Rand == nil {
 		o.Rand = rand.Float64
 	}

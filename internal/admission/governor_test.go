@@ -70,7 +70,7 @@ func TestShrinksAndGrowsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		g := admission.New(admission.Options{Parallel: 8})
+		g := admission.NewGovernor(admission.GovernorOptions{Parallel: 8})
 		e := g.Govern(s)
 		all(t, e, 8)
 		if s.most != 8 {
@@ -111,7 +111,7 @@ func TestQuotaIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		g := admission.New(admission.Options{Parallel: 2, Leave: admission.Leave{FiveHour: .2, SevenDay: .3}})
+		g := admission.NewGovernor(admission.GovernorOptions{Parallel: 2, Leave: admission.Leave{FiveHour: .2, SevenDay: .3}})
 		e := g.Govern(s)
 		resets := time.Now().Add(2 * time.Hour).UTC().Truncate(time.Second)
 		answer := func(five, seven string) {
@@ -149,7 +149,7 @@ func TestQuotaSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
 		q := harness.Quota{FiveHour: harness.Allowance{Used: .9, Resets: time.Now().Add(time.Hour)}, At: time.Now()}
-		g := admission.New(admission.Options{Parallel: 2, Leave: admission.Leave{FiveHour: .2}, Quota: q})
+		g := admission.NewGovernor(admission.GovernorOptions{Parallel: 2, Leave: admission.Leave{FiveHour: .2}, Quota: q})
 		if holds := all(t, g.Govern(s), 1); len(holds) != 1 || s.ran != 0 {
 			t.Errorf("held %v, %d sessions run; want one hold and none run", holds, s.ran)
 		}
@@ -169,7 +169,7 @@ func TestBreaker(t *testing.T) {
 			}
 			return harness.Trial{Class: harness.Valid}
 		}}
-		g := admission.New(admission.Options{Parallel: 4, Rand: func() float64 { return .5 }})
+		g := admission.NewGovernor(admission.GovernorOptions{Parallel: 4, Rand: func() float64 { return .5 }})
 		e := g.Govern(s)
 		if holds := all(t, e, 4); len(holds) != 0 || s.ran != 4 {
 			t.Fatalf("held %v after %d", holds, s.ran)
@@ -207,7 +207,7 @@ func TestOneSessionAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		g := admission.New(admission.Options{Parallel: 4, Probe: true})
+		g := admission.NewGovernor(admission.GovernorOptions{Parallel: 4, Probe: true})
 		all(t, g.Govern(s), 4)
 		if len(s.starts) != 4 || s.starts[1].Sub(s.starts[0]) < time.Minute || s.starts[3].Sub(s.starts[1]) > time.Second {
 			t.Errorf("starts %v, want three a minute after the first", s.starts)
@@ -222,7 +222,7 @@ func TestLimitHoldsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lifts := time.Now().Add(3 * time.Hour)
 		s := &service{class: func(int) harness.Trial { return harness.Trial{Class: harness.UsageLimit, Lifts: lifts} }}
-		g := admission.New(admission.Options{Parallel: 1})
+		g := admission.NewGovernor(admission.GovernorOptions{Parallel: 1})
 		holds := all(t, g.Govern(s), 5)
 		if len(holds) != 4 || s.ran != 1 || !holds[0].Paused.Until.Equal(lifts) {
 			t.Errorf("%d held until %v after %d sessions; want 4 until %v after 1", len(holds), holds, s.ran, lifts)
@@ -236,7 +236,7 @@ func TestCalledOffWhileWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{class: valid}
-		e := admission.New(admission.Options{Parallel: 1}).Govern(s)
+		e := admission.NewGovernor(admission.GovernorOptions{Parallel: 1}).Govern(s)
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := make(chan error, 2)
 		for range 2 {
@@ -269,11 +269,11 @@ func TestQuotaOfTheStream(t *testing.T) {
 		began := time.Now()
 		said := harness.Quota{FiveHour: harness.Allowance{Used: .9, Resets: began.Add(3 * time.Hour)}, At: began.Add(time.Minute)}
 		s := &service{class: func(int) harness.Trial { return harness.Trial{Class: harness.Valid, Started: began, Quota: &said} }}
-		g := admission.New(admission.Options{Parallel: 1, Leave: admission.Leave{FiveHour: .2}})
+		g := admission.NewGovernor(admission.GovernorOptions{Parallel: 1, Leave: admission.Leave{FiveHour: .2}})
 		if holds := all(t, g.Govern(s), 2); len(holds) != 1 || s.ran != 1 || g.Quota() != said {
 			t.Errorf("%d held after %d sessions, quota %+v; want the second held", len(holds), s.ran, g.Quota())
 		}
-		g = admission.New(admission.Options{Parallel: 1, Leave: admission.Leave{FiveHour: .2}})
+		g = admission.NewGovernor(admission.GovernorOptions{Parallel: 1, Leave: admission.Leave{FiveHour: .2}})
 		<-time.After(time.Second)
 		g.Answer(200, header("anthropic-ratelimit-unified-5h-utilization", "0.1", "anthropic-ratelimit-unified-5h-reset", unix(began.Add(3*time.Hour))))
 		if holds := all(t, g.Govern(s), 2); len(holds) != 0 || g.Quota().FiveHour.Used != .1 {

@@ -91,7 +91,7 @@ func night(t *testing.T, a *account, restart bool) *loop.State {
 		Campaign: "n", Start: "w-start", Objective: []harness.Cell{cell("R1"), cell("R2")}, Guards: []harness.Cell{cell("N1")}, Settings: set,
 	})
 	r.add(t, s, loop.Queued{Candidate: candidates.Candidate{ID: "c001", Source: candidates.Person}})
-	g := admission.New(admission.Options{Parallel: 1, Rand: func() float64 { return .5 }})
+	g := admission.NewGovernor(admission.GovernorOptions{Parallel: 1, Rand: func() float64 { return .5 }})
 	for range 20 {
 		l := &loop.Loop{
 			State: s, Log: r, Executor: g.Govern(a), Preparer: r, Parallel: 1, Now: time.Now,
@@ -106,7 +106,7 @@ func night(t *testing.T, a *account, restart bool) *loop.State {
 		}
 		if restart {
 			s = r.replay(t)
-			g = admission.New(admission.Options{Parallel: 1, Probe: true, Rand: func() float64 { return .5 }})
+			g = admission.NewGovernor(admission.GovernorOptions{Parallel: 1, Probe: true, Rand: func() float64 { return .5 }})
 		}
 		if !(admission.Wall{}).Wait(t.Context(), nil, admission.Due(s.ChangedAt, s.Paused.Until)) {
 			t.Fatal("the wait was broken off")

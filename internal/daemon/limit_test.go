@@ -27,12 +27,12 @@ func TestALimitThatOutlastsTheWindow(t *testing.T) {
 			"no window":         {time.Time{}, time.Minute, true},
 		} {
 			said := 0
-			shift := &Worker{Clock: admission.Wall{}, End: c.end, Say: func(time.Time) { said++ }}
+			shift := &Worker{Gate: admission.NewGate(admission.Options{}), End: c.end, Say: func(time.Time) { said++ }}
 			paused := loop.Paused{Reason: "usage_limit", Class: harness.UsageLimit, Until: time.Now().Add(c.lifts)}
 			s := &loop.State{Paused: &paused, ChangedAt: time.Now()}
 			due, start := admission.Due(s.ChangedAt, paused.Until), time.Now()
 			if c.waits {
-				if !shift.wait(t.Context(), nil, paused, due) || time.Now().Before(due) {
+				if !shift.Gate.Wait(t.Context(), nil, paused, due) || time.Now().Before(due) {
 					t.Errorf("%s: went on after %v, before the limit lifted", name, time.Since(start))
 				}
 				continue

@@ -66,7 +66,7 @@ func shift(t *testing.T, hold *loop.Paused) (*daemon.Worker, *admission.Moved) {
 	set.MaxCandidates = 1
 	testenv.Must(t, c.Begin(t.Context(), set, campaign.Grid{Objective: []harness.Cell{{Scenario: "R1", Tier: "sonnet"}}}))
 	return &daemon.Worker{
-		Campaign: c, Governor: admission.New(admission.Options{Parallel: 1}), Clock: now, Status: daemon.NewStatus("serve", now, nil),
+		Campaign: c, Gate: admission.NewGate(admission.Options{Clock: now, Governor: admission.GovernorOptions{Parallel: 1}}), Status: daemon.NewStatus("serve", now, nil),
 		Loop: loop.Loop{Executor: &held{clock: now, hold: hold}, Parallel: 1},
 	}, now
 }
@@ -98,10 +98,10 @@ func TestWhatIsWaitedOut(t *testing.T) {
 		"a limit without an end":    {&loop.Paused{Reason: "rate", Class: harness.RateLimit}, time.Time{}, false, false, "ended: no_change", 15 * time.Minute, nil, []string{"22:45:00"}},
 		"a limit beyond the window": {usage(begin.Add(20 * time.Hour)), begin.Add(9 * time.Hour), false, false, "paused: usage", 0, nil, []string{"18:30:01"}},
 		"a limit, not to wait":      {usage(begin.Add(2 * time.Hour)), time.Time{}, true, false, "paused: usage", 0, nil, nil},
-		"the battery":               {battery(), begin.Add(9 * time.Hour), false, true, "ended: no_change", 0, []string{"mains"}, []string{""}},
-		"the battery, for ever":     {battery(), time.Time{}, false, false, "paused: battery", 0, []string{"mains"}, []string{""}},
+		"the battery":               {battery(), begin.Add(9 * time.Hour), false, true, "ended: no_change", 0, []string{"battery"}, []string{""}},
+		"the battery, for ever":     {battery(), time.Time{}, false, false, "paused: battery", 0, []string{"battery"}, []string{""}},
 		"the battery, not to wait":  {battery(), time.Time{}, true, true, "paused: battery", 0, nil, nil},
-		"a full disk":               {disk(), begin.Add(9 * time.Hour), false, true, "ended: no_change", 0, []string{"room"}, []string{""}},
+		"a full disk":               {disk(), begin.Add(9 * time.Hour), false, true, "ended: no_change", 0, []string{"disk"}, []string{""}},
 		"a full disk, not to wait":  {disk(), time.Time{}, true, true, "paused: disk", 0, nil, nil},
 		"what a person must lift":   {spending(), time.Time{}, false, true, "paused: spending", 0, nil, nil},
 		"the window":                {nil, begin.Add(time.Minute), false, false, "paused: " + daemon.WindowOver, time.Minute, nil, nil},
@@ -111,10 +111,14 @@ func TestWhatIsWaitedOut(t *testing.T) {
 			t.Parallel()
 			s, now := shift(t, c.hold)
 			var asked, said []string
-			wait := func(what string) func(context.Context, <-chan struct{}) bool {
-				return func(context.Context, <-chan struct{}) bool { asked = append(asked, what); return c.comes }
+			s.End, s.NoWait = c.end, c.noWait
+			s.Wait = func(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool {
+				if !due.IsZero() {
+					return s.Gate.Wait(ctx, stop, p, due)
+				}
+				asked = append(asked, p.Reason)
+				return c.comes
 			}
-			s.End, s.NoWait, s.Mains, s.Room = c.end, c.noWait, wait("mains"), wait("room")
 			s.Say = func(until time.Time) {
 				text := ""
 				if !until.IsZero() {
@@ -164,7 +168,7 @@ func TestWordsWhileWaiting(t *testing.T) {
 			s, _ := shift(t, battery())
 			asks, drain := make(chan loop.Request), make(chan struct{})
 			s.Asks = asks
-			s.Mains = func(_ context.Context, stop <-chan struct{}) bool {
+			s.Wait = func(_ context.Context, stop <-chan struct{}, _ loop.Paused, _ time.Time) bool {
 				go func() {
 					for _, p := range c.words {
 						told := make(chan error, 1)
@@ -200,7 +204,7 @@ func TestAShiftThatIsStopped(t *testing.T) {
 		t.Errorf("drained: %v, %s", err, daemon.Stopped(s.Campaign.Current()))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s.Mains = func(ctx context.Context, _ <-chan struct{}) bool { cancel(); <-ctx.Done(); return false }
+	s.Wait = func(ctx context.Context, _ <-chan struct{}, _ loop.Paused, _ time.Time) bool { cancel(); <-ctx.Done(); return false }
 	if err := s.Run(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended while it waits: %v", err)
 	}

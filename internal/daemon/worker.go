@@ -12,28 +12,24 @@ import (
 	"loopd/loop"
 )
 
-// Worker works on one campaign for as long as it may. All fields but Asks, Board,
-// Mains, Room and Say are required.
+// Worker works on one campaign for as long as it may. Asks, Status, Wait and Say
+// may be nil.
 type Worker struct {
 	Campaign *campaign.Campaign
-	Governor *admission.Governor
-	Clock    admission.Alarm
+	Gate     *admission.Gate
 	// Loop is what drives the campaign; its Drain and Asks are set here.
 	Loop loop.Loop
 	// End is when nothing more is started; zero for never.
 	End time.Time
 	// NoWait returns at a limit instead of waiting until it lifts.
 	NoWait bool
-	// Asks are a person's words.
+	// Asks are the user's commands.
 	Asks   <-chan loop.Request
 	Status *Status
-	// Mains waits until the machine has power from outside, or stop closes, and
-	// says whether it has. The machine may sleep meanwhile.
-	Mains func(ctx context.Context, stop <-chan struct{}) bool
-	// Room waits the same way until there is room on the disk.
-	Room func(ctx context.Context, stop <-chan struct{}) bool
-	// Say is told that a pause is waited out, and until when; zero for when the
-	// mains are back.
+	// Wait waits a pause out; nil for the gate.
+	Wait func(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool
+	// Say is told that a pause is waited out, and until when; zero for when the disk
+	// has space or the machine AC power.
 	Say func(until time.Time)
 }
 
@@ -52,7 +48,7 @@ func (s *Worker) Run(ctx context.Context, drain <-chan struct{}) error {
 // WindowOver is the reason of the pause between two windows.
 const WindowOver = "window: the time given is over"
 
-func (s *Worker) past() bool { return !s.End.IsZero() && !s.Clock.Now().Before(s.End) }
+func (s *Worker) past() bool { return !s.End.IsZero() && !s.Gate.Clock().Now().Before(s.End) }
 
 // closing is a channel that closes when drain does, or at the end of the shift.
 func (s *Worker) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
@@ -65,7 +61,7 @@ func (s *Worker) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
 	if drained || s.End.IsZero() {
 		return drain, func() {}
 	}
-	end, release := s.Clock.Deadline(s.End)
+	end, release := s.Gate.Clock().Deadline(s.End)
 	out, done := make(chan struct{}), make(chan struct{})
 	gone := make(chan struct{})
 	go func() {
@@ -88,13 +84,13 @@ func (s *Worker) work(ctx context.Context, drain <-chan struct{}) error {
 			return nil
 		}
 		if p := st.Paused; p != nil {
-			if !p.Lifts() || s.NoWait && (p.Battery || p.Class == harness.Disk || p.Until.After(s.Clock.Now())) {
+			if !p.Lifts() || s.NoWait && (p.Battery || p.Class == harness.Disk || p.Until.After(s.Gate.Clock().Now())) {
 				return nil
 			}
 			if lifted, err := s.waitOut(ctx, drain, st); err != nil || !lifted {
 				return errors.Join(err, ctx.Err())
 			}
-			s.Governor.Wake()
+			s.Gate.Governor().Wake()
 		}
 		s.show(Running, "", s.End)
 		l := s.Loop
@@ -118,20 +114,20 @@ func (s *Worker) show(p Phase, why string, until time.Time) {
 // that, and says whether it did. What a person asks meanwhile is done at once.
 func (s *Worker) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.State) (bool, error) {
 	p := *st.Paused
-	var due time.Time
-	if timed(p) {
-		due = admission.Due(st.ChangedAt, p.Until)
+	due, wait := s.Gate.Due(st.ChangedAt, p), s.Wait
+	if wait == nil {
+		wait = s.Gate.Wait
 	}
 	if s.Say != nil {
 		s.Say(due)
 	}
-	if s.outlasted(p, due) {
+	if !s.End.IsZero() && due.After(s.End) {
 		return false, nil // this night ends here; the pause stays for who goes on
 	}
 	s.show(Waiting, p.Reason, due)
 	stop := make(chan struct{})
 	result := make(chan bool, 1)
-	go func() { result <- s.wait(ctx, stop, p, due) }()
+	go func() { result <- wait(ctx, stop, p, due) }()
 	broken := false
 	breakOff := func() {
 		if !broken {
@@ -160,25 +156,6 @@ func (s *Worker) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.St
 			}
 		}
 	}
-}
-
-// timed says whether a pause lifts at a moment that is known.
-func timed(p loop.Paused) bool { return !p.Battery && p.Class != harness.Disk }
-
-// outlasted says whether a pause lifts only after the end of the shift.
-func (s *Worker) outlasted(p loop.Paused, due time.Time) bool {
-	return timed(p) && !s.End.IsZero() && due.After(s.End)
-}
-
-// wait returns when the pause lifts, or stop closes, and says whether it did.
-func (s *Worker) wait(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool {
-	switch {
-	case p.Battery && s.Mains != nil:
-		return s.Mains(ctx, stop)
-	case p.Class == harness.Disk && s.Room != nil:
-		return s.Room(ctx, stop)
-	}
-	return s.Clock.Wait(ctx, stop, due)
 }
 
 func (s *Worker) ask(ctx context.Context, a loop.Request) error {

@@ -14,7 +14,7 @@ func TestClosingAtTheEndOrBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		s := &Worker{Clock: admission.Wall{}, End: began.Add(time.Hour)}
+		s := &Worker{Gate: admission.NewGate(admission.Options{}), End: began.Add(time.Hour)}
 		out, release := s.closing(nil)
 		<-out
 		if took := time.Since(began); took != time.Hour || !s.past() {
