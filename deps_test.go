@@ -54,8 +54,9 @@ internal/testenv
 < internal/campaign
 < internal/daemon
   internal/proposer
-< internal/config
-  internal/doctor
+  internal/config
+< internal/app
+< internal/doctor
   internal/forecast
   internal/rehearsal
   internal/web

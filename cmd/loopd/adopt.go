@@ -180,7 +180,7 @@ func (r review) named(name string) (*loop.State, error) {
 func pluginOf(e env) (string, error) {
 	l, err := loadConfig(e)
 	if _, missing := errors.AsType[*config.NotFoundError](err); missing {
-		return e.dir, nil
+		return e.Dir, nil
 	}
 	return l.Config.Plugin, err
 }

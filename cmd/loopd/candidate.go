@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/candidates"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
@@ -219,7 +220,7 @@ func readArg(e env, name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(e.stdin, maxArg))
 	}
-	name = e.path(name)
+	name = e.Path(name)
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -233,13 +234,13 @@ func readArg(e env, name string) ([]byte, error) {
 // reviewHome is the state directory without opening anything in it.
 func reviewHome(e env, state string) (campaign.Home, error) {
 	if state != "" {
-		return campaign.Home{Dir: e.path(state)}, nil
+		return campaign.Home{Dir: e.Path(state)}, nil
 	}
 	l, err := loadConfig(e)
 	if err != nil {
 		return campaign.Home{}, err
 	}
-	return homeOf(e, l.Config)
+	return app.HomeOf(e.Env, l.Config)
 }
 
 // listed is one candidate of the JSON list.

@@ -76,18 +76,18 @@ type capturedFile struct {
 func runCapture(ctx context.Context, e env, dir, out string) error {
 	const help = "loopd capture --help"
 	if out != "" {
-		if _, err := os.Lstat(e.path(out)); err == nil {
+		if _, err := os.Lstat(e.Path(out)); err == nil {
 			return hint.Usagef("rm "+out, "capture: %s is there already and is not overwritten", out)
 		}
 	}
-	if info, err := os.Stat(e.path(dir)); err != nil || !info.IsDir() {
+	if info, err := os.Stat(e.Path(dir)); err != nil || !info.IsDir() {
 		return hint.Usagef(help, "capture: %s is no directory", dir)
 	}
-	u, err := git.OpenUser(e.path(dir))
+	u, err := git.OpenUser(e.Path(dir))
 	if err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("capture: %w", err), help)
 	}
-	state, err := captured(ctx, u, relativeTo(u.Root(), e.path(out)))
+	state, err := captured(ctx, u, relativeTo(u.Root(), e.Path(out)))
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
@@ -98,7 +98,7 @@ func runCapture(ctx context.Context, e env, dir, out string) error {
 	if err := printJSON(&b, state); err != nil {
 		return err
 	}
-	if err := atomicfile.CreateFile(e.path(out), 0o644, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
+	if err := atomicfile.CreateFile(e.Path(out), 0o644, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
 	_, err = fmt.Fprintf(e.stdout, "wrote %s: %s, %s, %s, %d of residue\n\nNext: loopd eval repo SPEC %s\n", out,

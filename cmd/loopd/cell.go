@@ -14,9 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/hint"
-	"loopd/internal/redact"
-	"loopd/internal/trial"
 	"loopd/report"
 )
 
@@ -45,7 +44,7 @@ func newCell(e env) *cobra.Command {
 }
 
 func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (err error) {
-	dir = e.path(dir)
+	dir = e.Path(dir)
 	if o.reps < 1 {
 		return hint.Usagef("loopd cell --help", "run cell: --reps %d is below 1", o.reps)
 	}
@@ -60,11 +59,15 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 	if err := b.runnable(id, tier); err != nil {
 		return err
 	}
-	executor, closeAll, err := b.executor(ctx, e, dir, o.noIsolation)
+	sessions, err := b.sessions(ctx, e, dir, o.noIsolation)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
+	defer sessions.Close()
+	executor, err := sessions.Executor(ctx)
+	if err != nil {
+		return err
+	}
 	rows, err := openRows(e, o.results, isDraft)
 	if err != nil {
 		return err
@@ -90,7 +93,7 @@ func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (e
 		if err != nil {
 			return err
 		}
-		worst = worse(worst, t, whyFailed(ctx, e, t.Class))
+		worst = worse(worst, t, app.WhyFailed(ctx, e.Env, t.Class))
 		if err := said.tell(e, t, filepath.Join(dir, t.ID)); err != nil {
 			return err
 		}
@@ -116,52 +119,15 @@ func (b bench) runnable(id, tier string) error {
 	return nil
 }
 
-// executor opens everything a real session needs, keeping attempts in dir.
-func (b bench) executor(ctx context.Context, e env, dir string, noIsolation bool) (*trial.Executor, func(), error) {
-	o, closeGate, err := b.options(ctx, e, dir, noIsolation)
+// sessions opens what real sessions need, and a judge that is one, keeping
+// attempts in dir.
+func (b bench) sessions(ctx context.Context, e env, dir string, noIsolation bool) (*app.Sessions, error) {
+	parts, err := app.RealParts(ctx, e.Env, b.cfg, b.home, b.sealed, b.graphs, noIsolation)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	executor, err := trial.New(ctx, o)
-	if err != nil {
-		closeGate()
-		return nil, nil, err
-	}
-	return executor, closeGate, nil
-}
-
-// options are those of real sessions and of a judge that is one. The function
-// returned closes the gateway.
-func (b bench) options(ctx context.Context, e env, dir string, noIsolation bool) (trial.Options, func(), error) {
-	var o trial.Options
-	ground, err := groundFor(ctx, e, b.cfg, noIsolation)
-	if err != nil {
-		return o, nil, err
-	}
-	cred, binary, err := outside(ctx, e, b.cfg)
-	if err != nil {
-		return o, nil, err
-	}
-	if err := accepted(b.sealed.Suite.Launch, binary); err != nil {
-		return o, nil, err
-	}
-	judge, err := judgeOf(e, b.cfg, b.sealed.Suite)
-	if err != nil {
-		return o, nil, err
-	}
-	gate, err := startGateway(ctx, e, cred)
-	if err != nil {
-		return o, nil, err
-	}
-	o = trial.Options{
-		Suite: b.sealed.Suite, Seal: b.sealed.Verify, Wording: func(string) (trial.Wording, error) { return b.wording, nil }, Agent: binary,
-		Gateway: gate, Store: dir, Redactor: redact.New(cred.Value()), Walls: ground.walls, Hidden: hiddenFrom(b.home, b.cfg), Read: b.cfg.Read, Limits: limitsOf(b.cfg),
-		Graphs: b.graphs, UID: ground.uid, GID: ground.uid, Now: time.Now,
-	}
-	if o.Judge, err = judge.make(ctx, o); err != nil {
-		return o, nil, errors.Join(err, gate.Close())
-	}
-	return o, func() { gate.Close() }, nil
+	parts.Wording, parts.Store = app.Fixed(b.wording), dir
+	return app.Connect(ctx, parts)
 }
 
 // draftColumn is the last column of a draft's rows, and what stands in it.
@@ -182,7 +148,7 @@ func openRows(e env, name string, isDraft bool) (io.WriteCloser, error) {
 	if name == "" {
 		return nothing{io.Discard}, nil
 	}
-	name = e.path(name)
+	name = e.Path(name)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, hint.New(hint.Usage, fmt.Errorf("open results: %w", err), "loopd cell --help")

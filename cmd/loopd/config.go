@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/app"
 	"loopd/internal/config"
 )
 
@@ -31,7 +32,7 @@ func runConfig(e env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	home, err := homeOf(e, l.Config)
+	home, err := app.HomeOf(e.Env, l.Config)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/app"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
 )
@@ -45,7 +46,7 @@ func tell(ctx context.Context, e env, w daemon.Command, reason string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	home, err := homeOf(e, l.Config)
+	home, err := app.HomeOf(e.Env, l.Config)
 	if err != nil {
 		return false, err
 	}
@@ -81,9 +82,9 @@ func liveLine(l daemon.Live) string {
 	text := string(l.Phase)
 	switch {
 	case l.Phase == daemon.Running && len(l.Sessions) > 0:
-		text = "running " + plural(len(l.Sessions))
+		text = "running " + app.Plural(len(l.Sessions))
 	case l.Phase == daemon.Stopping && len(l.Sessions) > 0:
-		return "stopping when " + plural(len(l.Sessions)) + " under way end"
+		return "stopping when " + app.Plural(len(l.Sessions)) + " under way end"
 	case l.Phase == daemon.Stopping:
 		return "stopping"
 	case l.Phase == daemon.Idle:

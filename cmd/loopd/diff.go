@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/app"
 	"loopd/internal/config"
 	"loopd/internal/hint"
 	"loopd/internal/web"
@@ -39,7 +40,7 @@ func newDiff(e env) *cobra.Command {
 			if len(args) != 2 {
 				return hint.Usagef("loopd diff --help", "loopd diff wants two reports, got %d", len(args))
 			}
-			if count(o.asJSON, o.asMarkdown, o.comment, o.shown.asked()) > 1 {
+			if app.CountSet(o.asJSON, o.asMarkdown, o.comment, o.shown.asked()) > 1 {
 				return hint.Usagef("loopd diff --help", "loopd diff has one form: --json, --markdown, --comment, --open or --html")
 			}
 			return nil
@@ -128,7 +129,7 @@ const currentCampaign = "current"
 // document is what one argument of diff names: a file if there is one of that
 // name, else a campaign of the ledger.
 func document(ctx context.Context, e env, state, name string) (report.Document, error) {
-	path := e.path(name)
+	path := e.Path(name)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return ledgerDocument(ctx, e, state, name)
 	}

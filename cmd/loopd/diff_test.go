@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/hint"
 	"loopd/internal/store"
 	"loopd/internal/testenv"
@@ -25,7 +26,7 @@ func TestLedgerOfAnotherKindIsRefused(t *testing.T) { // req 39
 		trial := writeLedger(t, dir, kind)
 		for _, args := range [][]string{{"report"}, {"report", "--json"}, {"status"}, {"diff", "current", "current"}, {"verify"}} {
 			var stdout, stderr bytes.Buffer
-			code := run(t.Context(), env{dir: t.TempDir(), stdout: &stdout, stderr: &stderr}, append(args, "--state", dir))
+			code := run(t.Context(), env{Env: app.Env{Dir: t.TempDir()}, stdout: &stdout, stderr: &stderr}, append(args, "--state", dir))
 			if kind == harness.Unprompted {
 				if code != hint.Done {
 					t.Errorf("%s %v: got exit code %d and %s", kind, args, code, stderr.String())

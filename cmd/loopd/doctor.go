@@ -8,10 +8,11 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/admission"
+	"loopd/internal/app"
 	"loopd/internal/config"
 	"loopd/internal/doctor"
 	"loopd/internal/git"
@@ -44,10 +45,10 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 		return configErr
 	}
 	if configErr != nil {
-		l.Config.Rung = e.getenv("LOOPD_ISOLATION_RUNG") // the rest of the environment means nothing without a plugin
+		l.Config.Rung = e.Getenv("LOOPD_ISOLATION_RUNG") // the rest of the environment means nothing without a plugin
 	}
 	// Several rows tell of the same try.
-	g := sync.OnceValues(func() (ground, error) { return probeGround(ctx, e, l.Config.Rung) })
+	g := sync.OnceValues(func() (app.Isolation, error) { return app.ProbeIsolation(ctx, e.Env, l.Config.Rung) })
 	checks := machineChecks(ctx, e, l.Config, g)
 	if configErr == nil {
 		checks = append(append(checks, pluginChecks(e, l.Config)...), settingsChecks(e, l.Config)...)
@@ -59,7 +60,7 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 		rows = append(rows, programRows(ctx, e, l.Config, stands)...)
 	}
 	next := "loopd init"
-	if home, err := homeOf(e, l.Config); configErr == nil && err == nil {
+	if home, err := app.HomeOf(e.Env, l.Config); configErr == nil && err == nil {
 		next = nextStep(ctx, e, l.Config, home)
 	}
 	return tellRows(e, rows, next, asJSON)
@@ -97,24 +98,24 @@ func tellRows(e env, rows []doctor.Row, next string, asJSON bool) error {
 	return err
 }
 
-func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() (ground, error)) []doctor.Check {
+func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() (app.Isolation, error)) []doctor.Check {
 	return []doctor.Check{
 		doctor.Git,
 		doctor.Agent(func(ctx context.Context) (string, string, error) {
-			b, err := pinClaude(ctx, e, agentNamed(e, cfg))
+			b, err := app.PinAgent(ctx, e.Env, agentNamed(e, cfg))
 			return b.Path, b.Version, err
 		}),
 		doctor.Isolation(func(context.Context) (string, error) {
 			g, err := ground()
-			return g.walls.String(), err
+			return g.Sandbox.String(), err
 		}, hint.Of),
-		doctor.Managed(managedFiles(managedDir)...),
+		doctor.Managed(app.ManagedFiles()...),
 		doctor.User(os.Geteuid(), func(context.Context) (int, bool) {
 			g, err := ground()
-			return g.uid, err == nil
+			return g.UID, err == nil
 		}),
 		doctor.Simple("credential", "loopd login", doctor.Bad, func(context.Context) (string, error) {
-			c, err := config.FindCredential(e.getenv)
+			c, err := config.FindCredential(e.Getenv)
 			return c.String(), err
 		}),
 		func(ctx context.Context) doctor.Row { return graphRow(ctx, e, cfg) },
@@ -148,7 +149,7 @@ func graphRow(ctx context.Context, e env, cfg config.Config) doctor.Row {
 
 // pluginChecks are those that need the settings of a plugin.
 func pluginChecks(e env, cfg config.Config) []doctor.Check {
-	home, homeErr := homeOf(e, cfg)
+	home, homeErr := app.HomeOf(e.Env, cfg)
 	return []doctor.Check{
 		doctor.Simple("repository", "git init && git add --all && git commit", doctor.Bad, func(context.Context) (string, error) {
 			user, err := git.OpenUser(cfg.Plugin)
@@ -170,17 +171,8 @@ func pluginChecks(e env, cfg config.Config) []doctor.Check {
 			detail := fmt.Sprintf("%s, seal %s holds", counted(len(sealed.Suite.Scenarios), "scenario"), sealed.Frozen.Digest().Short())
 			return doctor.Row{Name: suiteCheck, Health: doctor.Good, Detail: detail}
 		},
-		doctor.Disk(home.Dir, freeBytes),
+		doctor.Disk(home.Dir, admission.FreeBytes),
 	}
-}
-
-// freeBytes is the space an ordinary user may still fill.
-func freeBytes(dir string) (uint64, error) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0, err
-	}
-	return st.Bavail * uint64(st.Bsize), nil
 }
 
 func printRows(e env, rows []doctor.Row) error {

@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/app"
 	"loopd/internal/config"
 	"loopd/internal/doctor"
 	"loopd/internal/hint"
@@ -30,11 +27,11 @@ func probeRows(ctx context.Context, e env, kind rehearsal.AgentKind) ([]doctor.R
 	if err != nil {
 		return nil, err
 	}
-	g := groundOrOpen(ctx, e, b.cfg.Rung)
+	g := app.IsolationOrNone(ctx, e.Env, b.cfg.Rung)
 	o := doctor.ProbeOptions{
-		Suite: b.sealed.Suite, Wording: b.wording, Agent: binary, Walls: g.walls, UID: g.uid, GID: g.uid, Graphs: b.graphs,
+		Suite: b.sealed.Suite, Wording: b.wording, Agent: binary, Walls: g.Sandbox, UID: g.UID, GID: g.UID, Graphs: b.graphs,
 	}
-	if cred, err := config.FindCredential(e.getenv); err == nil {
+	if cred, err := config.FindCredential(e.Getenv); err == nil {
 		o.Secrets = []string{cred.Value()}
 	}
 	return doctor.Probe(ctx, o)
@@ -45,12 +42,12 @@ func probeRows(ctx context.Context, e env, kind rehearsal.AgentKind) ([]doctor.R
 func probedAgent(ctx context.Context, e env, cfg config.Config, kind rehearsal.AgentKind) (agent.Binary, error) {
 	switch kind {
 	case rehearsal.StandIn:
-		return standInBinary()
+		return app.StandIn()
 	case rehearsal.Claude:
 	default:
 		return agent.Binary{}, hint.Usagef("loopd doctor --probe --agent standin", "unknown agent %q: standin or claude", kind)
 	}
-	binary, err := pinClaude(ctx, e, agentNamed(e, cfg))
+	binary, err := app.PinAgent(ctx, e.Env, agentNamed(e, cfg))
 	if err != nil || cfg.Plugin == "" {
 		return binary, err
 	}
@@ -58,13 +55,13 @@ func probedAgent(ctx context.Context, e env, cfg config.Config, kind rehearsal.A
 	if err != nil || len(r.states) == 0 || r.states[len(r.states)-1].Ended != nil {
 		return binary, err
 	}
-	return keepPinned(e, r.states[len(r.states)-1], binary)
+	return app.KeepAgent(e.Env, r.states[len(r.states)-1], binary)
 }
 
 // agentNamed is the agent of the settings, or the one found here.
 func agentNamed(e env, cfg config.Config) string {
 	if cfg.Agent == "" || cfg.Agent == "claude" {
-		return findClaude(e, "")
+		return app.FindAgent(e.Env, "")
 	}
 	return cfg.Agent
 }
@@ -75,7 +72,7 @@ func agentNamed(e env, cfg config.Config) string {
 func settingsChecks(e env, cfg config.Config) []doctor.Check {
 	suite := func(name string, look func(context.Context, harness.Suite) doctor.Row) doctor.Check {
 		return func(ctx context.Context) doctor.Row {
-			home, err := homeOf(e, cfg)
+			home, err := app.HomeOf(e.Env, cfg)
 			if err != nil {
 				return notLooked(name, suiteCheck)
 			}
@@ -90,7 +87,7 @@ func settingsChecks(e env, cfg config.Config) []doctor.Check {
 		func(ctx context.Context) doctor.Row { return agentUpdate(ctx, e, cfg) },
 		suite("cells", func(ctx context.Context, s harness.Suite) doctor.Row {
 			return doctor.Simple("cells", "loopd config", doctor.Bad, func(context.Context) (string, error) {
-				_, err := pickCells(s, cfg)
+				_, err := app.PickCells(s, cfg)
 				return cellsText(cfg), err
 			})(ctx)
 		}),
@@ -141,16 +138,16 @@ func agentUpdate(ctx context.Context, e env, cfg config.Config) doctor.Row {
 		return doctor.Row{Name: name, Health: doctor.Good, Detail: "no campaign is under way"}
 	}
 	s := r.states[len(r.states)-1].Started
-	installed, err := pinClaude(ctx, e, agentNamed(e, cfg))
+	installed, err := app.PinAgent(ctx, e.Env, agentNamed(e, cfg))
 	if err != nil {
 		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "npm install -g @anthropic-ai/claude-code"}
 	}
-	began := s.Parts[agentPart]
+	began := s.Parts[app.AgentPart]
 	if began == installed.SHA256 {
 		return doctor.Row{Name: name, Health: doctor.Good, Detail: fmt.Sprintf("none: %s, sha256 %s, as the campaign under way began with", s.Agent, began)}
 	}
 	detail := fmt.Sprintf("the campaign under way began with %s, sha256 %s; installed is %s, sha256 %s", s.Agent, began, installed.Version, installed.SHA256)
-	dir, err := cacheDir(e)
+	dir, err := app.CacheDir(e.Env)
 	if err == nil {
 		_, err = agent.Pinned(dir, began)
 	}
@@ -171,34 +168,10 @@ func versionPin(ctx context.Context, e env, cfg config.Config, s harness.Suite) 
 	}
 	binary, err := probedAgent(ctx, e, cfg, rehearsal.Claude)
 	if err == nil {
-		err = accepted(s.Launch, binary)
+		err = app.CheckVersion(s.Launch, binary)
 	}
 	if err != nil {
 		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: hint.Of(err)}
 	}
 	return doctor.Row{Name: name, Health: doctor.Good, Detail: binary.Version + ", the one the suite takes"}
-}
-
-// managedDir is where an administrator's settings, servers and instructions for
-// the agent lie.
-const managedDir = "/etc/claude-code"
-
-// managedFiles are those a session would read.
-func managedFiles(dir string) []string {
-	var out []string
-	for _, name := range []string{"managed-settings.json", "managed-settings.d", "managed-mcp.json", "CLAUDE.md"} {
-		out = append(out, filepath.Join(dir, name))
-	}
-	return out
-}
-
-// refuseManaged refuses to start sessions where an administrator's settings would
-// reach into them.
-func refuseManaged(files ...string) error {
-	for _, path := range files {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return hint.Usagef("mv "+path+" "+path+".off", "start sessions: %s would be read by every one", path)
-		}
-	}
-	return nil
 }

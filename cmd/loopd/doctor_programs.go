@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/doctor"
@@ -18,12 +19,12 @@ import (
 )
 
 // rungRows say of each rung that was tried whether it stands, and why not.
-func rungRows(g ground) []doctor.Row {
+func rungRows(g app.Isolation) []doctor.Row {
 	var out []doctor.Row
-	for _, t := range g.tried {
-		row := doctor.Row{Name: "rung " + string(t.rung), Health: doctor.Good, Detail: "stands"}
-		if t.err != nil {
-			row.Health, row.Detail, row.Fix = doctor.Odd, t.err.Error(), hint.Of(t.err)
+	for _, t := range g.Tried {
+		row := doctor.Row{Name: "rung " + string(t.Backend), Health: doctor.Good, Detail: "stands"}
+		if t.Err != nil {
+			row.Health, row.Detail, row.Fix = doctor.Odd, t.Err.Error(), hint.Of(t.Err)
 		}
 		out = append(out, row)
 	}
@@ -33,8 +34,8 @@ func rungRows(g ground) []doctor.Row {
 // programRows run the plugin's hook in a fresh copy of each fixture and each of
 // its programs, as a session would have them, and name what they lack. Where
 // suite or plugin cannot be read, other rows say so.
-func programRows(ctx context.Context, e env, cfg config.Config, g ground) []doctor.Row {
-	home, err := homeOf(e, cfg)
+func programRows(ctx context.Context, e env, cfg config.Config, g app.Isolation) []doctor.Row {
+	home, err := app.HomeOf(e.Env, cfg)
 	if err != nil {
 		return nil
 	}
@@ -49,8 +50,8 @@ func programRows(ctx context.Context, e env, cfg config.Config, g ground) []doct
 	t := tryout{
 		env: e, cfg: cfg, plugin: wording.Plugin,
 		outfit: trial.CommandEnv{
-			Plugin: wording.Plugin, PluginName: sealed.Suite.Checker.Plugin, Path: e.getenv("PATH"), Walls: g.walls, Read: cfg.Read,
-			Hidden: hiddenFrom(home, cfg), UID: g.uid, GID: g.uid,
+			Plugin: wording.Plugin, PluginName: sealed.Suite.Checker.Plugin, Path: e.Getenv("PATH"), Walls: g.Sandbox, Read: cfg.Read,
+			Hidden: app.HiddenFrom(home, cfg), UID: g.UID, GID: g.UID,
 		},
 	}
 	return t.rows(ctx, sealed.Suite)
@@ -65,7 +66,7 @@ type tryout struct {
 }
 
 func (t tryout) rows(ctx context.Context, s harness.Suite) []doctor.Row {
-	if err := checkRead(t.env, t.cfg); err != nil {
+	if err := app.CheckRead(t.env.Env, t.cfg); err != nil {
 		return []doctor.Row{{Name: "readable", Health: doctor.Bad, Detail: err.Error(), Fix: "loopd config"}}
 	}
 	hooks, err := trial.HookCommands(t.plugin)
@@ -130,7 +131,7 @@ func (t tryout) remedy(name string) string {
 	if err != nil {
 		real = found
 	}
-	if dirs := doctor.ReadFor(found, real, t.env.getenv("HOME")); len(dirs) > 0 {
+	if dirs := doctor.ReadFor(found, real, t.env.Getenv("HOME")); len(dirs) > 0 {
 		return doctor.ReadLine(t.cfg.Read, dirs)
 	}
 	return "ls -l " + found
@@ -141,7 +142,7 @@ func lookPath(e env, name string) (string, error) {
 	if filepath.IsAbs(name) {
 		return exec.LookPath(name)
 	}
-	for _, dir := range filepath.SplitList(e.getenv("PATH")) {
+	for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
 		if filepath.IsAbs(dir) {
 			if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 				return found, nil

@@ -102,10 +102,10 @@ func (o evalOptions) check(e env, help string) error {
 
 // writable refuses a new file that is there, or has no directory.
 func writable(e env, verb, path string) error {
-	if _, err := os.Lstat(e.path(path)); err == nil {
+	if _, err := os.Lstat(e.Path(path)); err == nil {
 		return hint.Usagef("rm "+path, "%s: %s is there already and is not overwritten", verb, path)
 	}
-	if info, err := os.Stat(filepath.Dir(e.path(path))); err != nil || !info.IsDir() {
+	if info, err := os.Stat(filepath.Dir(e.Path(path))); err != nil || !info.IsDir() {
 		return hint.Usagef("mkdir -p "+filepath.Dir(path), "%s: no directory for %s", verb, path)
 	}
 	return nil
@@ -205,7 +205,7 @@ func (v evaluation) write(e env, o evalOptions) error {
 			}
 			continue
 		}
-		if err := atomicfile.CreateFile(e.path(targets[form]), 0o644, forms[form]); err != nil {
+		if err := atomicfile.CreateFile(e.Path(targets[form]), 0o644, forms[form]); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
 	}
@@ -218,7 +218,7 @@ func (v evaluation) compare(e env, o evalOptions) (regressed, err error) {
 	if o.baseline == "" {
 		return nil, nil
 	}
-	base, err := readReport(e.path(o.baseline))
+	base, err := readReport(e.Path(o.baseline))
 	if err != nil {
 		return nil, hint.Usagef("loopd diff --help", "read baseline %s: %w", o.baseline, err)
 	}
@@ -241,7 +241,7 @@ func (v evaluation) compare(e env, o evalOptions) (regressed, err error) {
 // documentNames lists the files below dir with one of the endings, in order, but
 // for those that skip says. A file instead of a directory is itself.
 func documentNames(e env, dir string, endings []string, skip func(path string) bool) (base string, names []string, err error) {
-	path := e.path(dir)
+	path := e.Path(dir)
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", nil, err

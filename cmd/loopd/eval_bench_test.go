@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"loopd/internal/app"
 	"loopd/internal/hint"
 	"loopd/internal/testenv"
 )
@@ -34,7 +35,7 @@ func BenchmarkEvalTraces(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			before := processor(b)
 			for b.Loop() {
-				if code := run(b.Context(), env{dir: dir, stdout: io.Discard, stderr: io.Discard}, []string{"eval", "trace", file, traces}); code != hint.Done {
+				if code := run(b.Context(), env{Env: app.Env{Dir: dir}, stdout: io.Discard, stderr: io.Discard}, []string{"eval", "trace", file, traces}); code != hint.Done {
 					b.Fatalf("got exit code %d", code)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 )
 
@@ -11,13 +12,13 @@ import (
 // or that of the plugin here.
 func evalHome(e env, state string) (campaign.Home, error) {
 	if state != "" {
-		return campaign.Home{Dir: e.path(state)}, nil
+		return campaign.Home{Dir: e.Path(state)}, nil
 	}
 	l, err := loadConfig(e)
 	if err != nil {
 		return campaign.Home{}, err
 	}
-	return homeOf(e, l.Config)
+	return app.HomeOf(e.Env, l.Config)
 }
 
 // keep puts the report where the pages find it, after the baseline it was compared
@@ -32,7 +33,7 @@ func (v evaluation) keep(e env, o evalOptions) error {
 		return err
 	}
 	if o.baseline != "" {
-		base, err := readReport(e.path(o.baseline))
+		base, err := readReport(e.Path(o.baseline))
 		if err != nil {
 			return fmt.Errorf("keep baseline %s: %w", o.baseline, err)
 		}

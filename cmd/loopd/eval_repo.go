@@ -52,7 +52,7 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 	if err := o.check(e, help); err != nil {
 		return err
 	}
-	data, err := readReport(e.path(file))
+	data, err := readReport(e.Path(file))
 	if err != nil {
 		return hint.Usagef(help, "read spec %s: %w", file, err)
 	}
@@ -70,7 +70,7 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 		return hint.Usagef(help, "read submissions: %w", err)
 	}
 	j := job{
-		report: report.Eval{Harness: harness.RepoState, Cases: filepath.Base(file)}, judge: judgeStates(spec, isDir(e.path(dir))), dir: base, names: names,
+		report: report.Eval{Harness: harness.RepoState, Cases: filepath.Base(file)}, judge: judgeStates(spec, isDir(e.Path(dir))), dir: base, names: names,
 		next: fmt.Sprintf("loopd eval repo %s %s --json report.json", file, dir),
 	}
 	if j.report.Instrument, j.report.Parts, err = instrument("harness/repostate", "volatile keys", strings.Join(spec.Volatile, " ")); err != nil {

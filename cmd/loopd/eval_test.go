@@ -15,6 +15,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/trace"
+	"loopd/internal/app"
 	"loopd/internal/hint"
 	"loopd/internal/testenv"
 	"loopd/report"
@@ -26,7 +27,7 @@ func evalHere(t *testing.T, want int, args ...string) string {
 	var out, talk bytes.Buffer
 	root, err := filepath.Abs("../..")
 	testenv.Must(t, err)
-	if got := run(t.Context(), env{dir: root, stdout: &out, stderr: &talk}, args); got != want {
+	if got := run(t.Context(), env{Env: app.Env{Dir: root}, stdout: &out, stderr: &talk}, args); got != want {
 		t.Fatalf("%q: got exit code %d, want %d:\n%s%s", args, got, want, out.String(), talk.String())
 	}
 	return out.String()

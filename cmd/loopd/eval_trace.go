@@ -46,7 +46,7 @@ func runEvalTrace(ctx context.Context, e env, o evalOptions, file, dir string) e
 	if err := o.check(e, help); err != nil {
 		return err
 	}
-	data, err := readReport(e.path(file))
+	data, err := readReport(e.Path(file))
 	if err != nil {
 		return hint.Usagef(help, "read cases %s: %w", file, err)
 	}
@@ -54,7 +54,7 @@ func runEvalTrace(ctx context.Context, e env, o evalOptions, file, dir string) e
 	if err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("%s: %w", file, err), "loopd schema trace")
 	}
-	own, err := os.Stat(e.path(file))
+	own, err := os.Stat(e.Path(file))
 	if err != nil {
 		return hint.Usagef(help, "read cases %s: %w", file, err)
 	}
@@ -69,7 +69,7 @@ func runEvalTrace(ctx context.Context, e env, o evalOptions, file, dir string) e
 	if j.report.Instrument, j.report.Parts, err = instrument("harness/trace", "contract", cases.Contract.Digest()); err != nil {
 		return err
 	}
-	if isDir(e.path(dir)) { // else one trace was asked for, and no others
+	if isDir(e.Path(dir)) { // else one trace was asked for, and no others
 		for _, k := range missingTraces(cases, names) {
 			j.rest = append(j.rest, trace.Missing(k))
 		}

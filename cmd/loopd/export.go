@@ -57,7 +57,7 @@ func runExport(ctx context.Context, e env, state, id, out string) error {
 		return err
 	}
 	if out != "" {
-		return atomicfile.WriteFile(e.path(out), text.Bytes(), 0o600)
+		return atomicfile.WriteFile(e.Path(out), text.Bytes(), 0o600)
 	}
 	_, err = e.stdout.Write(text.Bytes())
 	return err

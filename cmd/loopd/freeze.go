@@ -17,6 +17,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/draft"
@@ -52,7 +53,7 @@ func runFreeze(ctx context.Context, e env, o freezeOptions) error {
 	if err != nil {
 		return err
 	}
-	home, err := homeOf(e, l.Config)
+	home, err := app.HomeOf(e.Env, l.Config)
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func mendHint(ctx context.Context, e env, dir string, err error) string {
 		return makeSuite
 	}
 	if refused, ok := errors.AsType[*frozen.RefusedError](err); ok {
-		return "ls -ld " + quoted(shownPath(e.dir, filepath.Join(dir, filepath.FromSlash(refused.Path))))
+		return "ls -ld " + quoted(shownPath(e.Dir, filepath.Join(dir, filepath.FromSlash(refused.Path))))
 	}
 	w, err := openWorkbench(ctx, e)
 	if err != nil {

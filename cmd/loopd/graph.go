@@ -67,7 +67,7 @@ func (w graphWay) String() string {
 }
 
 func runGraphCheck(e env, file, from, to string, asJSON bool) error {
-	file = e.path(file)
+	file = e.Path(file)
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("check graph: %w", err), "loopd graph build")

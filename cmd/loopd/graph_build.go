@@ -19,6 +19,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/harness/codegraph"
+	"loopd/internal/app"
 	"loopd/internal/atomicfile"
 	"loopd/internal/hint"
 	"loopd/internal/isolate"
@@ -98,7 +99,7 @@ func runGraphBuild(ctx context.Context, e env, suiteDir, out string, asJSON bool
 // graphPlaces finds the suite and where its graphs go.
 func graphPlaces(ctx context.Context, e env, suiteDir, out string) (harness.Suite, string, error) {
 	if out != "" && !filepath.IsAbs(out) {
-		out = filepath.Join(e.dir, out)
+		out = filepath.Join(e.Dir, out)
 	}
 	if suiteDir != "" && out != "" {
 		s, err := readSuite(e, suiteDir)
@@ -108,7 +109,7 @@ func graphPlaces(ctx context.Context, e env, suiteDir, out string) (harness.Suit
 	if err != nil {
 		return harness.Suite{}, "", err
 	}
-	home, err := homeOf(e, l.Config)
+	home, err := app.HomeOf(e.Env, l.Config)
 	if err != nil {
 		return harness.Suite{}, "", err
 	}
@@ -125,7 +126,7 @@ func graphPlaces(ctx context.Context, e env, suiteDir, out string) (harness.Suit
 
 // readSuite reads a suite that need not be sealed yet.
 func readSuite(e env, dir string) (harness.Suite, error) {
-	dir = e.path(dir)
+	dir = e.Path(dir)
 	loaded, err := frozen.Load(dir)
 	if err != nil {
 		return harness.Suite{}, hint.New(hint.Usage, err, "loopd init --own-suite")
@@ -159,7 +160,7 @@ func graphFixtures(s harness.Suite) ([]string, error) {
 
 // findGraphify looks the tool up on the PATH given.
 func findGraphify(e env) (string, error) {
-	for _, dir := range filepath.SplitList(e.getenv("PATH")) {
+	for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
 		p := filepath.Join(dir, graphTool)
 		if info, err := os.Stat(p); filepath.IsAbs(p) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return p, nil
@@ -182,7 +183,7 @@ func buildGraph(ctx context.Context, e env, tool string, s harness.Suite, fixtur
 	if err != nil {
 		return b, err
 	}
-	box, err := isolate.New(ctx, isolate.Options{Base: e.getenv("TMPDIR"), Fixture: tree, PluginName: "none", Git: git})
+	box, err := isolate.New(ctx, isolate.Options{Base: e.Getenv("TMPDIR"), Fixture: tree, PluginName: "none", Git: git})
 	if err != nil {
 		return b, err
 	}
@@ -211,7 +212,7 @@ func updateGraph(ctx context.Context, e env, tool string, box *isolate.Box) erro
 	cmd := exec.CommandContext(ctx, tool, "update", ".")
 	cmd.Dir = box.Work
 	for _, name := range graphEnv {
-		if v := e.getenv(name); v != "" {
+		if v := e.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
 	}

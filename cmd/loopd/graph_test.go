@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
 	"loopd/internal/testenv"
@@ -22,7 +23,7 @@ import (
 func graphRun(t *testing.T, ctx context.Context, dir string, args ...string) (code int, stderr string) {
 	t.Helper()
 	var out, talk bytes.Buffer
-	e := env{dir: t.TempDir(), environ: []string{"PATH=" + dir, "HOME=" + dir, "TMPDIR=" + t.TempDir()}, stdout: &out, stderr: &talk}
+	e := env{Env: app.Env{Dir: t.TempDir(), Environ: []string{"PATH=" + dir, "HOME=" + dir, "TMPDIR=" + t.TempDir()}}, stdout: &out, stderr: &talk}
 	cmd := newGraph(e)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)

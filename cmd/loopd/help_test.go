@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/app"
 	"loopd/internal/testenv"
 )
 
 // What helps is read on a terminal of 80 columns.
 func TestHelpFits(t *testing.T) {
 	t.Parallel()
-	root := newRoot(env{dir: t.TempDir()})
+	root := newRoot(env{Env: app.Env{Dir: t.TempDir()}})
 	verbs := 0
 	var look func(*cobra.Command)
 	look = func(cmd *cobra.Command) {

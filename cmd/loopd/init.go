@@ -62,11 +62,11 @@ type setup struct {
 }
 
 func runInit(e env, o initOptions) error {
-	settings := filepath.Join(e.dir, config.FileName)
+	settings := filepath.Join(e.Dir, config.FileName)
 	_, err := os.Lstat(settings)
 	had := err == nil
 	if had && !o.own {
-		return hint.Usagef("loopd", "set up %s: %s exists; loopd alone says what comes next", e.dir, settings)
+		return hint.Usagef("loopd", "set up %s: %s exists; loopd alone says what comes next", e.Dir, settings)
 	}
 	s, place, err := surveyHere(e, o, had)
 	if err != nil {
@@ -104,7 +104,7 @@ func surveyHere(e env, o initOptions, had bool) (setup, string, error) {
 	if err != nil {
 		return setup{}, "", err
 	}
-	s := setup{Dir: filepath.Join(e.dir, filepath.FromSlash(place)), Wrote: []string{}, Kept: []string{}}
+	s := setup{Dir: filepath.Join(e.Dir, filepath.FromSlash(place)), Wrote: []string{}, Kept: []string{}}
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return setup{}, "", fmt.Errorf("set up %s: %w", s.Dir, err)
@@ -126,7 +126,7 @@ func configured(e env) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	place, err := filepath.Rel(e.dir, l.Config.Plugin)
+	place, err := filepath.Rel(e.Dir, l.Config.Plugin)
 	if err != nil {
 		return "", fmt.Errorf("set up %s: %w", l.Config.Plugin, err)
 	}
@@ -136,17 +136,17 @@ func configured(e env) (string, error) {
 // choose finds the plugin that is meant among those of the repository: its place,
 // and the name it is listed by.
 func choose(e env, name string) (place, listed string, err error) {
-	root, err := os.OpenRoot(e.dir)
+	root, err := os.OpenRoot(e.Dir)
 	if err != nil {
-		return "", "", fmt.Errorf("set up %s: %w", e.dir, err)
+		return "", "", fmt.Errorf("set up %s: %w", e.Dir, err)
 	}
 	defer root.Close()
 	places, err := survey.Places(root.FS())
 	if errors.Is(err, survey.ErrNoPlugin) {
-		return "", "", hint.Usagef(nearestPlugin(e.dir), "set up %s: no plugin here: %w", e.dir, err)
+		return "", "", hint.Usagef(nearestPlugin(e.Dir), "set up %s: no plugin here: %w", e.Dir, err)
 	}
 	if err != nil {
-		return "", "", hint.Usagef("loopd init --help", "set up %s: %w", e.dir, err)
+		return "", "", hint.Usagef("loopd init --help", "set up %s: %w", e.Dir, err)
 	}
 	here := slices.DeleteFunc(slices.Clone(places), func(p survey.Place) bool { return !p.Manifest })
 	if name != "" {
@@ -154,13 +154,13 @@ func choose(e env, name string) (place, listed string, err error) {
 	}
 	switch {
 	case len(here) == 1:
-		return here[0].Dir, here[0].Name, measurable(e.dir, here[0])
+		return here[0].Dir, here[0].Name, measurable(e.Dir, here[0])
 	case len(here) > 1:
-		return "", "", hint.Usagef("loopd init --plugin "+here[0].Name, "set up %s: %d plugins here, say which: %s", e.dir, len(here), names(here))
+		return "", "", hint.Usagef("loopd init --plugin "+here[0].Name, "set up %s: %d plugins here, say which: %s", e.Dir, len(here), names(here))
 	case name != "":
-		return "", "", hint.Usagef("loopd init", "set up %s: no plugin %q here", e.dir, name)
+		return "", "", hint.Usagef("loopd init", "set up %s: no plugin %q here", e.Dir, name)
 	}
-	return places[0].Dir, places[0].Name, measurable(e.dir, places[0])
+	return places[0].Dir, places[0].Name, measurable(e.Dir, places[0])
 }
 
 func names(places []survey.Place) string {
@@ -219,7 +219,7 @@ func (s *setup) writeSuite(e env, own bool) error {
 		return nil
 	}
 	s.Suite = ownSuite
-	dir := filepath.Join(e.dir, ownSuite)
+	dir := filepath.Join(e.Dir, ownSuite)
 	write := func() error { return campaign.WriteBundledSuite(suite, dir) }
 	if !bundled {
 		fsys, err := survey.Suite(s.Plugin)
@@ -262,7 +262,7 @@ func (s *setup) writeSettings(path, place string) error {
 // It is the user's file, and not touched.
 func (s *setup) set(e env) {
 	l, err := loadConfig(e)
-	if err != nil || l.Config.Suite != filepath.Join(e.dir, ownSuite) {
+	if err != nil || l.Config.Suite != filepath.Join(e.Dir, ownSuite) {
 		s.Set = "suite: " + ownSuite
 	}
 }
@@ -276,7 +276,7 @@ func (s *setup) next(e env) string {
 		return "loopd doctor"
 	}
 	next := "loopd freeze"
-	if found, _ := filepath.Glob(filepath.Join(e.dir, ownSuite, "scenarios", "*.md")); s.Suite == ownSuite && len(found) == 0 {
+	if found, _ := filepath.Glob(filepath.Join(e.Dir, ownSuite, "scenarios", "*.md")); s.Suite == ownSuite && len(found) == 0 {
 		next = makeFixture(ownSuite, "project")
 		s.More = ownSuite + "/README.md says what the suite needs: a small project below fixtures, and scenarios."
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/hint"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -76,13 +77,13 @@ func runJudge(ctx context.Context, e env, noIsolation, asJSON bool) error {
 // judge makes the judge of the settings. Only one that is a session itself
 // needs what sessions need.
 func (b bench) judge(ctx context.Context, e env, noIsolation bool) (trial.Judge, string, func(), error) {
-	chosen, err := judgeOf(e, b.cfg, b.sealed.Suite)
+	chosen, err := app.ChooseJudge(e.Env, b.cfg, b.sealed.Suite)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if judgeCommand(e, b.cfg, b.sealed.Suite.Launch.Judge) != "" {
-		judge, err := chosen.make(ctx, trial.Options{})
-		return judge, chosen.name, func() {}, err
+	if app.JudgeCommand(e.Env, b.cfg, b.sealed.Suite.Launch.Judge) != "" {
+		judge, err := chosen.Make(ctx, trial.Options{})
+		return judge, chosen.Name, func() {}, err
 	}
 	if b.cfg.Plugin == "" {
 		return nil, "", nil, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd judge", "test the judge: no loopd.yaml here, and no command judges")
@@ -91,11 +92,11 @@ func (b bench) judge(ctx context.Context, e env, noIsolation bool) (trial.Judge,
 	if err != nil {
 		return nil, "", nil, err
 	}
-	o, closeGate, err := b.options(ctx, e, dir, noIsolation)
+	s, err := b.sessions(ctx, e, dir, noIsolation)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return o.Judge, chosen.name, func() { closeGate(); os.RemoveAll(dir) }, nil
+	return s.Options.Judge, chosen.Name, func() { s.Close(); os.RemoveAll(dir) }, nil
 }
 
 func missedItems(s harness.Suite, t harness.JudgeTest) []missedItem {

@@ -60,7 +60,7 @@ func runSheet(ctx context.Context, e env, state, dir string) error {
 	}
 	if dir == "" {
 		dir = r.home.Report(s.Started.Campaign)
-	} else if dir, err = outsideRepositories(e.path(dir)); err != nil {
+	} else if dir, err = outsideRepositories(e.Path(dir)); err != nil {
 		return err
 	}
 	out, lost := sheetOf(ctx, r.home, s, suite)
@@ -194,7 +194,7 @@ func runLabels(ctx context.Context, e env, state, file string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	labels, err := readLabels(e.path(file))
+	labels, err := readLabels(e.Path(file))
 	if err != nil {
 		return err
 	}

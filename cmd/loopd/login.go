@@ -44,7 +44,7 @@ func runLogin(e env, asJSON bool) error {
 	if !looksSecret(c.Value()) {
 		return hint.Usagef("loopd login < FILE", "read credential: that is no key or token")
 	}
-	path, err := config.CredentialFile(e.getenv)
+	path, err := config.CredentialFile(e.Getenv)
 	if err != nil {
 		return hint.New(hint.Usage, err, "")
 	}

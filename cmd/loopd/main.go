@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"loopd/internal/admission"
+	"loopd/internal/app"
 	"loopd/internal/hint"
 	"loopd/internal/isolate"
 	"loopd/internal/standin"
@@ -80,37 +81,18 @@ func runLoopd(args []string, machine admission.Machine) int {
 		fmt.Fprintln(os.Stderr, "loopd: find working directory:", err)
 		return int(hint.Failed)
 	}
-	return run(ctx, env{dir: dir, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain, machine: machine, page: pageOf(os.Stdout)}, args)
+	surroundings := app.Env{Dir: dir, Environ: os.Environ(), Warn: os.Stderr, Machine: machine}
+	return run(ctx, env{Env: surroundings, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, drain: drain, page: pageOf(os.Stdout)}, args)
 }
 
 // env is everything outside that a verb may use.
 type env struct {
-	dir     string
-	environ []string
-	stdin   io.Reader
-	stdout  io.Writer
-	stderr  io.Writer
-	drain   <-chan struct{}
-	machine admission.Machine
-	page    int // cells of a line of the terminal that stdout is, 0 for a pipe
-}
-
-// path is a path of the command line, seen from the working directory.
-func (e env) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(e.dir, name)
-}
-
-// getenv looks a variable up in the environment given.
-func (e env) getenv(name string) string {
-	for _, kv := range e.environ {
-		if len(kv) > len(name) && kv[len(name)] == '=' && kv[:len(name)] == name {
-			return kv[len(name)+1:]
-		}
-	}
-	return ""
+	app.Env
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	drain  <-chan struct{}
+	page   int // cells of a line of the terminal that stdout is, 0 for a pipe
 }
 
 // run is the whole program but for the process around it.

@@ -19,7 +19,7 @@ func nextStep(ctx context.Context, e env, cfg config.Config, home campaign.Home)
 	if next := suiteStep(ctx, e, cfg, home); next != "" {
 		return next
 	}
-	if _, err := config.FindCredential(e.getenv); err != nil {
+	if _, err := config.FindCredential(e.Getenv); err != nil {
 		return "loopd login"
 	}
 	if waiting, err := waitingIn(ctx, e, home); err == nil && waiting == 0 {

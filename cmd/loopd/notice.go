@@ -99,7 +99,7 @@ func runWebhook(command string, e env, n notice, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Dir, cmd.Stdin = e.dir, strings.NewReader(string(data))
+	cmd.Dir, cmd.Stdin = e.Dir, strings.NewReader(string(data))
 	cmd.Env = append(os.Environ(), "LOOPD_EVENT="+n.Event, "LOOPD_CAMPAIGN="+n.Campaign, "LOOPD_WHY="+n.Why)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

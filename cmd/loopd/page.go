@@ -45,7 +45,7 @@ func sizeOf(w io.Writer) (across, down int) {
 }
 
 // moves says whether the cursor can be moved on what is written to.
-func (e env) moves(w io.Writer) bool { return isTerminal(w) && e.getenv("TERM") != "dumb" }
+func (e env) moves(w io.Writer) bool { return isTerminal(w) && e.Getenv("TERM") != "dumb" }
 
 // draws says whether a bar can be drawn there: it needs to know the size, too.
 func (e env) draws(w io.Writer) bool {

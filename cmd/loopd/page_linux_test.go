@@ -15,6 +15,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/doctor"
 	"loopd/internal/hint"
@@ -42,7 +43,7 @@ func onTerminal(t *testing.T, across uint16, verb func(e env) int) (string, int)
 		text, _ := io.ReadAll(master) // ends with an error once the other end is closed
 		read <- string(text)
 	}()
-	code := verb(env{dir: t.TempDir(), stdout: slave, stderr: slave, page: pageOf(slave)})
+	code := verb(env{Env: app.Env{Dir: t.TempDir()}, stdout: slave, stderr: slave, page: pageOf(slave)})
 	slave.Close()
 	return strings.ReplaceAll(<-read, "\r\n", "\n"), code
 }
@@ -151,7 +152,7 @@ func TestPagesFitTheirTerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var pipe bytes.Buffer
-			if code := c.verb(env{dir: t.TempDir(), stdout: &pipe, stderr: &pipe}); code != c.code || !strings.Contains(pipe.String(), c.says) {
+			if code := c.verb(env{Env: app.Env{Dir: t.TempDir()}, stdout: &pipe, stderr: &pipe}); code != c.code || !strings.Contains(pipe.String(), c.says) {
 				t.Errorf("in a pipe: exit code %d and\n%s", code, pipe.String())
 			}
 			free(t, "a pipe", pipe.String())
@@ -189,7 +190,7 @@ func TestWatchDrawsWhereItCan(t *testing.T) {
 	close(stopped)
 	for kind, want := range map[string]bool{"xterm": true, "dumb": false} {
 		text, code := onTerminal(t, 80, func(e env) int {
-			e.environ, e.drain = []string{"TERM=" + kind, "NO_COLOR=1"}, stopped
+			e.Environ, e.drain = []string{"TERM=" + kind, "NO_COLOR=1"}, stopped
 			if got := e.draws(e.stderr); got != want {
 				t.Errorf("%s: a bar is drawn: %v", kind, got)
 			}

@@ -13,6 +13,7 @@ import (
 	"loopd/candidates"
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
@@ -110,13 +111,13 @@ func lintOf(ctx context.Context, e env, home campaign.Home, c candidates.Candida
 // directory given.
 func pagesOf(e env, state string, reveal bool) (web.Options, error) {
 	if state != "" {
-		return pageOptions(e, campaign.Home{Dir: e.path(state)}, nil, reveal)
+		return pageOptions(e, campaign.Home{Dir: e.Path(state)}, nil, reveal)
 	}
 	l, err := loadConfig(e)
 	if err != nil {
 		return web.Options{}, err
 	}
-	home, err := homeOf(e, l.Config)
+	home, err := app.HomeOf(e.Env, l.Config)
 	if err != nil {
 		return web.Options{}, err
 	}
@@ -183,7 +184,7 @@ func writePage(ctx context.Context, e env, state, file string, reveal bool) erro
 	if err != nil {
 		return hint.Usagef("loopd plan", "write page: %w", err)
 	}
-	path := e.path(file)
+	path := e.Path(file)
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return hint.Usagef("loopd report --html report.html", "write page: %w", err)
 	}

@@ -38,14 +38,14 @@ func (o shownOptions) asked() bool { return o.open || o.html != "" }
 // opened is a report in a file.
 func opened(e env, file string) web.Opened {
 	return web.Opened{Name: file, Open: func() (io.ReadCloser, error) {
-		info, err := os.Stat(e.path(file))
+		info, err := os.Stat(e.Path(file))
 		if err != nil {
 			return nil, err
 		}
 		if !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s is not a regular file", file)
 		}
-		return os.Open(e.path(file))
+		return os.Open(e.Path(file))
 	}}
 }
 
@@ -107,7 +107,7 @@ func showOpened(ctx context.Context, e env, o shownOptions, pages web.Options, c
 			_, err := w.Write(page)
 			return err
 		}
-		if err := atomicfile.CreateFile(e.path(o.html), 0o644, write); err != nil {
+		if err := atomicfile.CreateFile(e.Path(o.html), 0o644, write); err != nil {
 			return fmt.Errorf("write page: %w", err)
 		}
 		_, err = fmt.Fprintf(e.stdout, "wrote %s\n\nNext: %s\n", o.html, command)

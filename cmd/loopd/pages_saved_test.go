@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"loopd/internal/app"
 	"loopd/internal/hint"
 	"loopd/internal/testenv"
 )
@@ -33,7 +34,7 @@ func TestAReportOpens(t *testing.T) {
 		drain, ended := make(chan struct{}), make(chan int, 1)
 		var talk bytes.Buffer
 		go func() {
-			ended <- run(t.Context(), env{dir: filepath.Join("..", ".."), stdout: out, stderr: &talk, drain: drain}, c.args)
+			ended <- run(t.Context(), env{Env: app.Env{Dir: filepath.Join("..", "..")}, stdout: out, stderr: &talk, drain: drain}, c.args)
 			out.Close()
 		}()
 		lines := bufio.NewReader(read)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"loopd/internal/app"
 	"loopd/internal/web"
 )
 
@@ -28,9 +29,9 @@ func askPage(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: page PATH [NAME=VALUE...]")
 	}
-	e := env{dir: ts.MkAbs(".")}
+	e := env{Env: app.Env{Dir: ts.MkAbs(".")}}
 	for _, name := range []string{"HOME", "PATH", "XDG_STATE_HOME", "XDG_CACHE_HOME", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL"} {
-		e.environ = append(e.environ, name+"="+ts.Getenv(name))
+		e.Environ = append(e.Environ, name+"="+ts.Getenv(name))
 	}
 	o, err := pagesOf(e, "", false)
 	ts.Check(err)

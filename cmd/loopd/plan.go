@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/forecast"
@@ -99,14 +100,7 @@ func runPlan(ctx context.Context, e env, o planOptions) error {
 		return hint.Usagef("loopd plan --budget 2000", "plan: no budget decides anything under the profile %s on this grid", out.Profile)
 	}
 	return hint.Usagef(fmt.Sprintf("loopd plan --budget %d", out.Smallest),
-		"plan: nothing can be decided with %s: the smallest budget that would do under the profile %s is %d", plural(out.Sessions), out.Profile, out.Smallest)
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return "1 session"
-	}
-	return fmt.Sprintf("%d sessions", n)
+		"plan: nothing can be decided with %s: the smallest budget that would do under the profile %s is %d", app.Plural(out.Sessions), out.Profile, out.Smallest)
 }
 
 // planner knows the grid, what sessions cost and what the start passes.
@@ -132,7 +126,7 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	if err != nil {
 		return planner{}, err
 	}
-	home, err := homeOf(e, l.Config)
+	home, err := app.HomeOf(e.Env, l.Config)
 	if err != nil {
 		return planner{}, err
 	}
@@ -144,11 +138,11 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 	if err != nil {
 		return planner{}, err
 	}
-	pick, err := pickCells(sealed.Suite, l.Config)
+	pick, err := app.PickCells(sealed.Suite, l.Config)
 	if err != nil {
 		return planner{}, err
 	}
-	states, err := known(ctx, e, home)
+	states, err := campaign.Known(ctx, home)
 	if err != nil {
 		return planner{}, err
 	}
@@ -163,7 +157,7 @@ func newPlanner(ctx context.Context, e env) (planner, error) {
 
 // paidWith is the kind of credential sessions would run on, empty for none.
 func paidWith(e env) config.CredentialKind {
-	c, err := config.FindCredential(e.getenv)
+	c, err := config.FindCredential(e.Getenv)
 	if err != nil {
 		return "" // a plan needs none
 	}
@@ -254,7 +248,7 @@ func bytesPerTrial(dir string) (float64, error) {
 
 // sessions turns the budget asked about into sessions, 0 for none.
 func (p planner) sessions(o planOptions) (int, error) {
-	if n := count(o.budget != 0, o.hours != 0, o.cost != 0); n > 1 {
+	if n := app.CountSet(o.budget != 0, o.hours != 0, o.cost != 0); n > 1 {
 		return 0, hint.Usagef("loopd plan --budget 400", "--budget, --hours and --cost exclude each other")
 	}
 	switch {
@@ -264,10 +258,10 @@ func (p planner) sessions(o planOptions) (int, error) {
 		if !(o.hours > 0) || o.hours > maxPlanned {
 			return 0, hint.Usagef("loopd plan --hours 8", "--hours %v: not a number of hours", o.hours)
 		}
-		each := secondsOf(p.cfg, p.pace)
-		return max(1, min(maxPlanned, int(o.hours*3600/each.value*float64(p.cfg.Parallel)))), nil
+		each := app.SecondsOf(p.cfg, p.pace)
+		return max(1, min(maxPlanned, int(o.hours*3600/each.Value*float64(p.cfg.Parallel)))), nil
 	case o.cost != 0:
-		a, err := forCost(o.cost, usdOf(p.cfg, p.pace), "plan")
+		a, err := app.ForCost(o.cost, app.USDOf(p.cfg, p.pace), "plan")
 		return max(1, min(maxPlanned, a.Sessions)), err
 	}
 	return o.budget, nil
@@ -304,14 +298,14 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 	if err != nil {
 		return outlook{}, err
 	}
-	seconds, usd := secondsOf(p.cfg, p.pace), usdOf(p.cfg, p.pace)
+	seconds, usd := app.SecondsOf(p.cfg, p.pace), app.USDOf(p.cfg, p.pace)
 	out := outlook{
-		Plan: plan, Chosen: chosen, SecondsFrom: seconds.from, USDFrom: usd.from, Billed: p.paid != config.OAuthToken,
-		Hours:  math.Round(float64(sessions)*seconds.value/3600/float64(p.cfg.Parallel)*10) / 10,
+		Plan: plan, Chosen: chosen, SecondsFrom: seconds.From, USDFrom: usd.From, Billed: p.paid != config.OAuthToken,
+		Hours:  math.Round(float64(sessions)*seconds.Value/3600/float64(p.cfg.Parallel)*10) / 10,
 		DiskMB: math.Round(float64(sessions) * p.bytes / 1e6),
 	}
-	if usd.value > 0 {
-		total := math.Round(float64(sessions)*usd.value*100) / 100
+	if usd.Value > 0 {
+		total := math.Round(float64(sessions)*usd.Value*100) / 100
 		out.USD = &total
 	}
 	return out, nil
@@ -365,11 +359,12 @@ func (p planner) tellQueue(e env) error {
 
 // warnOfNone says that a campaign has nothing to compare the start with. It goes
 // on: the pilot is of use, and a candidate may come any time.
-func warnOfNone(e env, home campaign.Home, s *loop.State) {
-	if s.Phase == loop.Gate || s.Phase == loop.Transfer || len(s.Waiting()) > 0 || len(s.Kept) > 0 {
+func warnOfNone(e env, n *app.Night) {
+	s := n.Campaign.Current()
+	if n.Proposes() || s.Phase == loop.Gate || s.Phase == loop.Transfer || len(s.Waiting()) > 0 || len(s.Kept) > 0 {
 		return
 	}
-	spooled, err := home.Spooled()
+	spooled, err := n.Campaign.Home.Spooled()
 	if err == nil && !slices.ContainsFunc(spooled, func(f campaign.Spooled) bool { return f.Err == nil }) {
 		fmt.Fprintf(e.stderr, "loopd: warning: 0 candidates wait, so only the start is measured;\nloopd: add one, also while it runs: %s\n", addCandidate)
 	}

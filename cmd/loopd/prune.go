@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/admission"
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
 )
@@ -98,7 +99,7 @@ func printPruned(e env, p campaign.Pruned, o pruneOptions) error {
 	if p.Trials == 0 {
 		fmt.Fprintf(e.stdout, "nothing is kept of trials from before %s\n", before)
 	} else {
-		fmt.Fprintf(e.stdout, "%s the files of %s from before %s: %d files, %s\n", verb, counted(p.Trials, "trial"), before, p.Files, sizeText(p.Bytes))
+		fmt.Fprintf(e.stdout, "%s the files of %s from before %s: %d files, %s\n", verb, counted(p.Trials, "trial"), before, p.Files, admission.Bytes(uint64(p.Bytes)))
 	}
 	if p.Strays > 0 {
 		fmt.Fprintf(e.stdout, "%s %s that were cut short and never recorded\n", verb, counted(p.Strays, "attempt"))
@@ -112,17 +113,4 @@ func printPruned(e env, p campaign.Pruned, o pruneOptions) error {
 	}
 	_, err := fmt.Fprintf(e.stdout, "\nNext: %s\n", next)
 	return err
-}
-
-// sizeText writes a number of bytes as people read it.
-func sizeText(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

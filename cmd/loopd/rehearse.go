@@ -15,6 +15,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
@@ -229,7 +230,7 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
-	if o.dir = e.path(dir); !keep { // walls are built of absolute paths
+	if o.dir = e.Path(dir); !keep { // walls are built of absolute paths
 		defer os.RemoveAll(dir)
 	}
 	options, err := o.options(ctx, e)
@@ -250,7 +251,7 @@ func (o rehearseOptions) options(ctx context.Context, e env) (rehearsal.Options,
 	}
 	dir := o.dir
 	if o.resume != "" {
-		dir = e.path(o.resume)
+		dir = e.Path(o.resume)
 		var err error
 		if setup, err = rehearsal.Read(dir); err != nil {
 			return rehearsal.Options{}, hint.New(hint.Usage, err, "loopd rehearse --dir "+dir)
@@ -260,9 +261,9 @@ func (o rehearseOptions) options(ctx context.Context, e env) (rehearsal.Options,
 	if err != nil {
 		return rehearsal.Options{}, err
 	}
-	ground := groundOrOpen(ctx, e, "")
+	ground := app.IsolationOrNone(ctx, e.Env, "")
 	return rehearsal.Options{
-		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, Walls: ground.walls, UID: ground.uid, GID: ground.uid, Parallel: o.parallel,
+		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, Isolation: ground, Parallel: o.parallel,
 		Log: logger(e), Drain: e.drain,
 	}, nil
 }
@@ -332,9 +333,9 @@ func (o rehearseOptions) directory() (dir string, keep bool, err error) {
 func (o rehearseOptions) binary(ctx context.Context, e env, s rehearsal.Setup) (agent.Binary, error) {
 	switch s.Agent {
 	case rehearsal.StandIn:
-		return standInBinary()
+		return app.StandIn()
 	case rehearsal.Claude:
-		return pinClaude(ctx, e, findClaude(e, o.claude))
+		return app.PinAgent(ctx, e.Env, app.FindAgent(e.Env, o.claude))
 	}
 	return agent.Binary{}, hint.Usagef("loopd rehearse --agent standin", "unknown agent %q: standin or claude", s.Agent)
 }

@@ -41,7 +41,7 @@ func rehearseNight(ctx context.Context, e env, o rehearseOptions) error {
 	if err != nil {
 		return err
 	}
-	dir = e.path(dir)
+	dir = e.Path(dir)
 	if !keep {
 		defer os.RemoveAll(dir)
 	}
@@ -100,7 +100,7 @@ func startNight(ctx context.Context, e env, o rehearseOptions, dir string) ([]by
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
 	var out, said bytes.Buffer
-	cmd.Args[0], cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = "loopd", e.dir, e.environ, &out, io.MultiWriter(&said, e.stderr)
+	cmd.Args[0], cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = "loopd", e.Dir, e.Environ, &out, io.MultiWriter(&said, e.stderr)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	err = cmd.Run()

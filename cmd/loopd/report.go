@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/app"
 	"loopd/internal/hint"
 	"loopd/loop"
 	"loopd/report"
@@ -118,12 +119,12 @@ func printNext(e env, s *loop.State, state string) error {
 
 // conclude prints the report and what to type next: as the hint of an error
 // where the campaign did not get to its end.
-func (n *night) conclude(e env) error {
-	s := n.campaign.Current()
-	if err := printReport(e, report.Build(s, n.campaign.Before()...), n.o.json); err != nil {
+func conclude(e env, n *app.Night, asJSON bool) error {
+	s := n.Campaign.Current()
+	if err := printReport(e, report.Build(s, n.Campaign.Before()...), asJSON); err != nil {
 		return err
 	}
-	if err := stop(s); err != nil || n.o.json {
+	if err := stop(s); err != nil || asJSON {
 		return err
 	}
 	return printNext(e, s, "")

@@ -118,7 +118,7 @@ func (o rescoreOptions) rules(e env, home campaign.Home, cfg config.Config) (cam
 	dir := home.Suite()
 	switch {
 	case o.suite != "":
-		dir = e.path(o.suite)
+		dir = e.Path(o.suite)
 	case o.state == "" && cfg.Suite != config.Bundled:
 		dir = cfg.Suite
 	}

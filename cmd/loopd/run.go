@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,16 +10,15 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/admission"
+	"loopd/internal/app"
+	"loopd/internal/config"
 	"loopd/internal/daemon"
-	"loopd/internal/hint"
-	"loopd/internal/isolate"
-	"loopd/internal/trial"
 	"loopd/loop"
 )
 
 // newFinish is run with the search ended first.
 func newFinish(e env) *cobra.Command {
-	o := runOptions{finish: true}
+	o := runOptions{Ask: app.Ask{Finish: true}}
 	cmd := &cobra.Command{
 		Use: "finish", Short: "end the search of the campaign under way and run its gate now", Args: noArgs,
 		Long: "  loopd finish\n\nTakes up no further candidate. What was kept so far goes to the gate, and the\ncampaign ends with its verdict. A loopd that runs here is told to.",
@@ -31,7 +30,7 @@ func newFinish(e env) *cobra.Command {
 
 // newResume is run with the pause or the halt lifted first.
 func newResume(e env) *cobra.Command {
-	o := runOptions{resume: true}
+	o := runOptions{Ask: app.Ask{Resume: true}}
 	cmd := &cobra.Command{
 		Use: "resume", Short: "go on with a campaign that was paused or halted", Args: noArgs,
 		Long: "  loopd login && loopd resume\n\nA campaign that met a limit, or was halted because a login, a bill or a model's\nname was refused, goes on where it stopped. A halt for a changed suite does not\nlift: \"loopd freeze\" ends that campaign.",
@@ -42,27 +41,16 @@ func newResume(e env) *cobra.Command {
 }
 
 type runOptions struct {
-	limits
-	profile     string
-	anew        bool // a new campaign even where a gate is open
-	finish      bool // end the search first
-	resume      bool // lift a pause or a halt first
-	parallel    int
-	seed        uint64
-	noIsolation bool
-	noWait      bool // stop at a limit
-	json        bool
-	serving     bool // the state directory's own lock is held by serve
-
-	ground ground
+	app.Ask
+	json bool
 }
 
-// word is what a loopd that runs already is told instead; empty for nothing.
-func (o runOptions) word() daemon.Command {
+// command is what a loopd that runs already is told instead; empty for nothing.
+func (o runOptions) command() daemon.Command {
 	switch {
-	case o.resume:
+	case o.Resume:
 		return daemon.Resume
-	case o.finish:
+	case o.Finish:
 		return daemon.Finish
 	}
 	return ""
@@ -84,26 +72,28 @@ end, the second stops at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
-	o.limits.flags(cmd)
+	f.IntVar(&o.Sessions, "sessions", 0, "budget of a new campaign, in sessions")
+	f.StringVar(&o.Until, "until", "", "budget: the sessions that fit until this time of day, such as 06:30")
+	f.Float64Var(&o.Cost, "cost", 0, "budget: the sessions that cost so many USD at list price")
 	o.flags(cmd)
-	f.StringVar(&o.profile, "profile", "", "rule for keeping: fast, strict, certified, scout; empty for the setting")
-	f.BoolVar(&o.anew, "new", false, "open a new campaign even if the last one's gate could go on")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of every coin; 0 takes it from the clock")
+	f.StringVar(&o.Profile, "profile", "", "rule for keeping: fast, strict, certified, scout; empty for the setting")
+	f.BoolVar(&o.New, "new", false, "open a new campaign even if the last one's gate could go on")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of every coin; 0 takes it from the clock")
 	return cmd
 }
 
 // flags are those of every verb that runs sessions of a campaign.
 func (o *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
-	f.BoolVar(&o.noWait, "no-wait", false, "stop at a limit of the account instead of waiting until it lifts")
-	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
+	f.IntVar(&o.Parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	f.BoolVar(&o.NoWait, "no-wait", false, "stop at a limit of the account instead of waiting until it lifts")
+	f.BoolVar(&o.NoIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
 	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
 }
 
 func runRun(ctx context.Context, e env, o runOptions) error {
-	if word := o.word(); word != "" {
-		if told, err := tell(ctx, e, word, ""); told || err != nil {
+	if command := o.command(); command != "" {
+		if told, err := tell(ctx, e, command, ""); told || err != nil {
 			return err
 		}
 	}
@@ -111,111 +101,111 @@ func runRun(ctx context.Context, e env, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := safeGround(e, l.Config); err != nil {
-		return err
-	}
-	if o.ground, err = groundFor(ctx, e, l.Config, o.noIsolation); err != nil {
-		return err
-	}
 	n, err := openNight(ctx, e, l.Config, o)
 	if err != nil {
 		return err
 	}
-	defer n.close()
-	if err := n.begin(ctx, e); err != nil {
+	defer n.Close()
+	if err := n.Begin(ctx); err != nil {
 		return err
 	}
-	runErr := n.run(ctx, e)
-	if runErr != nil {
-		return runErr
+	warnOfNone(e, n)
+	if err := listen(ctx, e, n); err != nil {
+		return err
 	}
-	return n.conclude(e)
+	return conclude(e, n, o.json)
 }
 
-// begin opens a new campaign, continues the one under way, or takes up the
-// gate of the last one.
-func (n *night) begin(ctx context.Context, e env) error {
-	extended := false
-	var err error
-	if n.o.resume {
-		if err := n.campaign.Resume(ctx); err != nil {
-			return hint.Usagef(cmp.Or(hint.Of(err), "loopd status"), "resume: %w", err)
+// openNight opens the campaign of the settings, with advice where no budget was
+// given or one that can confirm little.
+func openNight(ctx context.Context, e env, cfg config.Config, o runOptions) (*app.Night, error) {
+	o.Suite, o.Status, o.Log = openSuite, look, logger(e)
+	n, err := app.Open(ctx, e.Env, cfg, o.Ask)
+	if errors.Is(err, app.ErrNoBudget) {
+		// Advice that takes too long is left out; the refusal stays one.
+		if err := suggestBudgets(ctx, e); err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+			return nil, err
 		}
-	}
-	if !n.o.anew {
-		if extended, err = n.campaign.Extend(ctx, n.allowed.Sessions); err != nil {
-			return fmt.Errorf("continue the gate: %w", err)
-		}
-	}
-	if !extended {
-		err = n.campaign.Begin(ctx, n.settings, n.grid)
-	}
-	if err == nil && n.o.finish {
-		err = n.campaign.Grant(ctx, loop.Finished{})
 	}
 	if err != nil {
-		return fmt.Errorf("start campaign: %w", err)
+		return nil, err
 	}
-	if n.allowed.Why != "" {
-		fmt.Fprintln(e.stderr, "loopd: "+n.allowed.Why)
+	if s := n.Campaign.Current(); s == nil || s.Ended != nil && (o.New || !s.GateOpen()) {
+		warnOfLittle(ctx, e, n)
 	}
-	s := n.campaign.Current()
-	if n.proposing(e).Ask == nil {
-		warnOfNone(e, n.campaign.Home, s)
-	}
-	n.purses = pursesOf(n.cfg, s)
-	n.trial.Instrument, n.trial.SpendLimits = s.Started.Instrument, n.purses.of
-	n.trial.Asked, n.trial.Served = askedOf(s), servedOf(s)
-	return nil
+	return n, nil
 }
 
-// run works on the campaign and listens to the other verbs meanwhile.
-func (n *night) run(ctx context.Context, e env) error {
-	bar := newProgress(e, n.campaign.Current().Budget())
+// warnOfLittle says when a budget cannot confirm anything. It is the user's to
+// spend all the same.
+func warnOfLittle(ctx context.Context, e env, n *app.Night) {
+	p := planner{cfg: n.Config, grid: n.Grid, bytes: assumedBytes}
+	p.rates, p.from = ratesOf(n.Sessions.Suite.Checker.Plugin, n.Grid.Objective, n.Campaign.States())
+	out, err := p.outlook(ctx, n.Budget.Sessions, n.Profile())
+	if err == nil && !out.Reachable {
+		fmt.Fprintf(e.stderr, "loopd: warning: %s can hardly confirm anything under the profile\nloopd: %s; the smallest budget that would is %d\n",
+			app.Plural(n.Budget.Sessions), out.Profile, out.Smallest)
+	}
+}
+
+// listen works on the campaign and hears the other verbs meanwhile.
+func listen(ctx context.Context, e env, n *app.Night) error {
+	bar := newProgress(e, n.Campaign.Current().Budget())
 	defer bar.close()
-	desk := daemon.NewHandler(daemon.NewStatus("run", admission.Wall{}, e.drain))
-	socket, err := daemon.Serve(n.campaign.Home.Dir, desk)
+	handler := daemon.NewHandler(daemon.NewStatus("run", admission.Wall{}, e.drain))
+	socket, err := daemon.Serve(n.Campaign.Home.Dir, handler)
 	if err != nil {
 		return err
 	}
 	defer socket.Close()
-	asks, shut := desk.Open()
+	asks, shut := handler.Open()
 	defer shut()
-	return n.work(ctx, e, e.drain, listeners{asks: asks, board: desk.Status, observe: bar.observe})
+	return n.Run(ctx, e.drain, n.Budget.Deadline, app.Watch{Asks: asks, Status: handler.Status, Observe: bar.observe, Say: func(until time.Time) {
+		sayPaused(ctx, e, n.Campaign.Current(), n.Budget.Deadline, until, false)
+	}})
 }
 
-// listeners are who hears of a campaign that runs, and who may speak to it.
-type listeners struct {
-	asks    <-chan loop.Request
-	board   *daemon.Status
-	observe func(*loop.State, loop.Event)
+// sayPaused says what is waited for; end is when the time given is over.
+func sayPaused(ctx context.Context, e env, s *loop.State, end, until time.Time, serving bool) {
+	p, now := s.Paused, time.Now()
+	switch {
+	case p.Battery:
+		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when the machine has AC power\n", p.Reason)
+	case p.Class == harness.Disk:
+		fmt.Fprintf(e.stderr, "loopd: paused: %s; going on when there is space\n", p.Reason)
+	case !end.IsZero() && until.After(end):
+		fmt.Fprintf(e.stderr, "loopd: the limit lifts at %s, after the time given is over at %s\n", timeText(now, until), timeText(now, end))
+	default:
+		reason, class := app.PauseReason(s)
+		fmt.Fprintf(e.stderr, "loopd: paused: %s%s; going on at %s\n", reason, app.WhyFailed(ctx, e.Env, class), timeText(now, until))
+		if !serving {
+			fmt.Fprintln(e.stderr, "loopd: --no-wait stops instead")
+		}
+	}
 }
 
-// work runs sessions until the campaign ends, halts, needs a person, or the time
-// given is over.
-func (n *night) work(ctx context.Context, e env, drain <-chan struct{}, who listeners) error {
-	if _, err := isolate.Sweep(""); err != nil {
-		return err
+// timeText writes a moment as people at this machine say it, with the day where
+// it is not that of now.
+func timeText(now, t time.Time) string {
+	now, t = now.Local(), t.Local()
+	if now.YearDay() == t.YearDay() && now.Year() == t.Year() {
+		return t.Format("15:04")
 	}
-	executor, err := trial.New(ctx, n.trial)
-	if err != nil {
-		return err
-	}
-	n.stayAwake(ctx, e)
-	defer func() { n.awake.Stop() }()
-	seen := who.board.Seen(n.trial.Store, executor)
-	governed := n.purses.within(plugged{n.cfg.OnBattery, e.machine, roomFor(n.campaign.Home, n.cfg, n.governor.Govern(seen))})
-	shift := daemon.Worker{
-		Campaign: n.campaign, Governor: n.governor, Clock: admission.Wall{}, End: n.allowed.Deadline, NoWait: n.o.noWait, Asks: who.asks, Status: who.board,
-		Loop:  loop.Loop{Executor: governed, TestJudge: n.testJudge, Parallel: n.parallel(), Observe: who.observe, Proposing: n.proposing(e)},
-		Mains: func(ctx context.Context, stop <-chan struct{}) bool { return n.waitForMains(ctx, e, stop) },
-		Room:  n.waitForRoom,
-		Say:   func(until time.Time) { n.sayPaused(ctx, e, n.campaign.Current(), until) },
-	}
-	return shift.Run(ctx, drain)
+	return t.Format("Mon 15:04")
 }
 
-// testJudge asks the judge the gold set.
-func (n *night) testJudge(ctx context.Context) (harness.JudgeTest, error) {
-	return trial.TestJudge(ctx, n.trial.Suite, n.trial.Judge, n.campaign.Judge, n.parallel())
+// quotaLine is how much of a subscription is used, empty where nobody said.
+func quotaLine(q harness.Quota) string {
+	if q.IsZero() {
+		return ""
+	}
+	line := fmt.Sprintf("5h %.0f %%", 100*q.FiveHour.Used)
+	if !q.FiveHour.Resets.IsZero() {
+		line += ", resets " + timeText(time.Now(), q.FiveHour.Resets)
+	}
+	line += fmt.Sprintf("; 7d %.0f %%", 100*q.SevenDay.Used)
+	if q.SevenDay.Used >= .5 && !q.SevenDay.Resets.IsZero() {
+		line += ", resets " + timeText(time.Now(), q.SevenDay.Resets)
+	}
+	return line
 }

@@ -41,7 +41,7 @@ func runSandbox(ctx context.Context, e env, id, dest string, asJSON bool) error 
 	if err != nil {
 		return fmt.Errorf("lay out sandbox: %w", err)
 	}
-	dest = e.path(dest)
+	dest = e.Path(dest)
 	if _, err := os.Lstat(dest); err == nil {
 		return hint.Usagef("loopd sandbox "+id+" NEWDIR", "lay out sandbox: %s exists", dest)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/draft"
@@ -71,15 +72,15 @@ func openWorkbench(ctx context.Context, e env) (workbench, error) {
 		if err != nil {
 			return workbench{}, err
 		}
-		w := workbench{home: b.home, from: e.dir, dir: b.sealed.Dir, loaded: b.sealed.Frozen, close: b.close}
+		w := workbench{home: b.home, from: e.Dir, dir: b.sealed.Dir, loaded: b.sealed.Frozen, close: b.close}
 		w.subject = draft.Subject{Suite: b.sealed.Suite, Plugin: b.wording.Plugin}
 		return w, nil
 	}
 	if err != nil {
 		return workbench{}, err
 	}
-	w := workbench{cfg: l.Config, from: e.dir, dir: l.Config.Suite, close: func() {}}
-	if w.home, err = homeOf(e, l.Config); err != nil {
+	w := workbench{cfg: l.Config, from: e.Dir, dir: l.Config.Suite, close: func() {}}
+	if w.home, err = app.HomeOf(e.Env, l.Config); err != nil {
 		return w, err
 	}
 	if w.dir == config.Bundled {
@@ -269,10 +270,10 @@ func orNone(list []string) string {
 func (w workbench) fixture(e env, name string, o newOptions) (string, error) {
 	base := filepath.Base(filepath.Clean(o.fixture))
 	_, has := w.subject.Suite.Fixtures[base]
-	if has && (base == o.fixture || e.path(filepath.Clean(o.fixture)) == filepath.Join(w.dir, "fixtures", base)) {
+	if has && (base == o.fixture || e.Path(filepath.Clean(o.fixture)) == filepath.Join(w.dir, "fixtures", base)) {
 		return base, nil
 	}
-	if info, err := os.Stat(e.path(o.fixture)); err == nil && info.IsDir() && !has {
+	if info, err := os.Stat(e.Path(o.fixture)); err == nil && info.IsDir() && !has {
 		command := fmt.Sprintf("cp -R %s %s", o.fixture, filepath.Join(w.dir, "fixtures", base))
 		return "", hint.Usagef(command, "new scenario: %s is not below the suite's fixtures", o.fixture)
 	}

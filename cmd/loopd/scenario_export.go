@@ -12,6 +12,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/config"
 	"loopd/internal/exchange"
 	"loopd/internal/hint"
@@ -49,7 +50,7 @@ func runScenarioExport(_ context.Context, e env, dir string, ids []string, asJSO
 	if err != nil {
 		return err
 	}
-	if err := outsidePlugin(l.Config.Plugin, e.path(dir)); err != nil {
+	if err := outsidePlugin(l.Config.Plugin, e.Path(dir)); err != nil {
 		return err
 	}
 	suite, files, err := suiteFiles(e, l.Config)
@@ -61,7 +62,7 @@ func runScenarioExport(_ context.Context, e env, dir string, ids []string, asJSO
 			ids = append(ids, sc.ID)
 		}
 	}
-	out, err := exchange.Export(e.path(dir), suite, ids, files)
+	out, err := exchange.Export(e.Path(dir), suite, ids, files)
 	if err != nil {
 		return hint.New(hint.Usage, err, "loopd scenario export --help")
 	}
@@ -84,7 +85,7 @@ func outsidePlugin(plugin, dir string) error {
 func suiteFiles(e env, cfg config.Config) (harness.Suite, map[string][]byte, error) {
 	dir := cfg.Suite
 	if dir == config.Bundled {
-		home, err := homeOf(e, cfg)
+		home, err := app.HomeOf(e.Env, cfg)
 		if err != nil {
 			return harness.Suite{}, nil, err
 		}

@@ -54,21 +54,21 @@ func newScenarioImport(e env) *cobra.Command {
 const importHint = "loopd scenario import --help"
 
 func runScenarioImport(e env, name string, o importOptions) error {
-	if _, err := os.Stat(e.path(name)); err != nil {
+	if _, err := os.Stat(e.Path(name)); err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("import %s: no such file or folder", name), importHint)
 	}
 	into, err := importInto(e, name, o.into)
 	if err != nil {
 		return err
 	}
-	found, err := exchange.Import(e.path(name), exchange.Options{Skill: o.skill})
+	found, err := exchange.Import(e.Path(name), exchange.Options{Skill: o.skill})
 	if _, noSkill := errors.AsType[*exchange.NoSkillError](err); noSkill {
 		return hint.New(hint.Usage, err, "loopd scenario import "+quoted(name)+" --skill SKILL")
 	}
 	if err != nil {
 		return hint.New(hint.Usage, err, importHint)
 	}
-	files, err := found.Write(e.path(into))
+	files, err := found.Write(e.Path(into))
 	if err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("import %s: %w", name, err), intoHint(name))
 	}
@@ -77,9 +77,9 @@ func runScenarioImport(e env, name string, o importOptions) error {
 	}
 	own := false
 	if l, err := loadConfig(e); err == nil {
-		own = l.Config.Suite == filepath.Clean(e.path(into))
+		own = l.Config.Suite == filepath.Clean(e.Path(into))
 	}
-	into = shownPath(e.dir, e.path(into))
+	into = shownPath(e.Dir, e.Path(into))
 	return printImport(e.stdout, found, into, own)
 }
 

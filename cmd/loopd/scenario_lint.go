@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/draft"
 	"loopd/internal/hint"
 )
@@ -85,12 +86,12 @@ func (w workbench) mend(found []draft.Finding) string {
 }
 
 func (w workbench) play(ctx context.Context, e env, static []draft.Finding, ids []string) (draft.Played, error) {
-	binary, err := standInBinary()
+	binary, err := app.StandIn()
 	if err != nil {
 		return draft.Played{}, err
 	}
-	ground := groundOrOpen(ctx, e, w.cfg.Rung)
-	return draft.Perform(ctx, w.subject, static, ids, draft.Stage{Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2})
+	ground := app.IsolationOrNone(ctx, e.Env, w.cfg.Rung)
+	return draft.Perform(ctx, w.subject, static, ids, draft.Stage{Binary: binary, Isolation: ground, Parallel: 2})
 }
 
 func findings(n int) string { return counted(n, "finding") }

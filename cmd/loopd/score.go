@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/config"
 	"loopd/internal/hint"
 	"loopd/internal/trial"
@@ -51,7 +52,7 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	dir = e.path(dir)
+	dir = e.Path(dir)
 	run, err := trial.ReadStored(ctx, dir, start)
 	if err != nil {
 		return hint.New(hint.Usage, err, "loopd score --help")
@@ -72,7 +73,7 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 
 // storedJudge is the command that judges; without one a question stays open.
 func storedJudge(e env, cfg config.Config, s harness.Suite) trial.Judge {
-	if command := judgeCommand(e, cfg, s.Launch.Judge); command != "" {
+	if command := app.JudgeCommand(e.Env, cfg, s.Launch.Judge); command != "" {
 		return trial.CommandJudge{Command: command, Rubric: s.Rubric}
 	}
 	return nil

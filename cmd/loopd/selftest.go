@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/hint"
@@ -75,13 +76,13 @@ func runSelftest(ctx context.Context, e env, o selftestOptions) error {
 		return err
 	}
 	defer b.close()
-	binary, err := standInBinary()
+	binary, err := app.StandIn()
 	if err != nil {
 		return err
 	}
-	ground := groundOrOpen(ctx, e, b.cfg.Rung)
+	ground := app.IsolationOrNone(ctx, e.Env, b.cfg.Rung)
 	r, err := rehearsal.SelfTest(ctx, rehearsal.SelfTestOptions{
-		Suite: b.sealed.Suite, Wording: b.wording, Graphs: b.graphs, Binary: binary, Walls: ground.walls, UID: ground.uid, Parallel: 2,
+		Suite: b.sealed.Suite, Wording: b.wording, Graphs: b.graphs, Binary: binary, Isolation: ground, Parallel: 2,
 	})
 	if err != nil {
 		return err
@@ -218,7 +219,7 @@ func benchWith(ctx context.Context, e env, open func(context.Context, campaign.H
 		return bench{}, err
 	}
 	b := bench{cfg: l.Config, close: func() {}}
-	if b.home, err = homeOf(e, l.Config); err != nil {
+	if b.home, err = app.HomeOf(e.Env, l.Config); err != nil {
 		return bench{}, err
 	}
 	if b.sealed, err = open(ctx, b.home, l.Config); err != nil {

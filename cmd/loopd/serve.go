@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/admission"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/daemon"
@@ -22,7 +23,6 @@ import (
 	"loopd/internal/store"
 	"loopd/internal/web"
 	"loopd/loop"
-	"loopd/report"
 )
 
 type serveOptions struct {
@@ -109,7 +109,7 @@ func runServe(ctx context.Context, e env, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	home, err := homeOf(e, cfg)
+	home, err := app.HomeOf(e.Env, cfg)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func serveHome(ctx context.Context, e env, o serveOptions, home campaign.Home, c
 	}
 	defer func() { _ = lock.Release() }() // the process ends, and with it the lock
 	s := &server{e: e, o: o, home: home, log: log, board: daemon.NewStatus("serve", admission.Wall{}, e.drain)}
-	s.e.stderr = lineLog{log}
+	s.e.stderr, s.e.Warn = lineLog{log}, lineLog{log}
 	if err := s.preflight(ctx); err != nil {
 		return err
 	}
@@ -213,18 +213,14 @@ type server struct {
 }
 
 // open opens the campaign with the settings as they are now.
-func (s *server) open(ctx context.Context) (*night, error) {
+func (s *server) open(ctx context.Context) (*app.Night, error) {
 	l, err := loadConfig(s.e)
 	if err != nil {
 		return nil, err
 	}
 	cfg := s.o.over(l.Config)
 	s.notices.use(cfg.ServeWebhook)
-	o := runOptions{parallel: s.o.parallel, noIsolation: s.o.noIsolation, serving: true}
-	if o.ground, err = groundFor(ctx, s.e, cfg, o.noIsolation); err != nil {
-		return nil, err
-	}
-	return openNight(ctx, s.e, cfg, o)
+	return openNight(ctx, s.e, cfg, runOptions{Ask: app.Ask{Parallel: s.o.parallel, NoIsolation: s.o.noIsolation, Locked: true}})
 }
 
 // preflight opens everything once, so that what is missing is said now and not at
@@ -234,8 +230,7 @@ func (s *server) preflight(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.close()
-	return nil
+	return n.Close()
 }
 
 // work is one window.
@@ -245,27 +240,30 @@ func (s *server) work(ctx context.Context, w daemon.Window, drain <-chan struct{
 		return "", err
 	}
 	defer debug.FreeOSMemory() // a loopd that waits takes little
-	defer n.close()
-	st := n.campaign.Current()
+	defer n.Close()
+	st := n.Campaign.Current()
 	switch {
 	case st != nil && st.Ended == nil && st.Halted != nil:
 		return daemon.Stopped(st), nil
 	case st != nil && st.Ended == nil && st.Paused != nil && st.Paused.ByHand:
 		return daemon.Stopped(st), nil
 	}
-	idle, err := n.idle()
+	idle, err := n.Idle()
 	if err != nil || idle != "" {
 		return idle, err
 	}
-	n.allowed.Deadline = w.End
-	if err := n.begin(ctx, s.e); err != nil {
+	n.Budget.Deadline = w.End
+	if err := n.Begin(ctx); err != nil {
 		return "", err
 	}
-	err = n.work(ctx, s.e, drain, listeners{asks: asks, board: s.board, observe: s.observe})
+	warnOfNone(s.e, n)
+	err = n.Run(ctx, drain, w.End, app.Watch{Asks: asks, Status: s.board, Observe: s.observe, Say: func(until time.Time) {
+		sayPaused(ctx, s.e, n.Campaign.Current(), w.End, until, true)
+	}})
 	if errors.Is(err, loop.ErrDrained) {
 		err = nil // a signal
 	}
-	return daemon.Stopped(n.campaign.Current()), err
+	return daemon.Stopped(n.Campaign.Current()), err
 }
 
 // hand does a person's word to the campaign under way between two windows.
@@ -274,33 +272,11 @@ func (s *server) hand(ctx context.Context, p loop.Payload) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer n.close()
-	if st := n.campaign.Current(); st == nil || st.Ended != nil {
+	defer n.Close()
+	if st := n.Campaign.Current(); st == nil || st.Ended != nil {
 		return false, nil
 	}
-	return true, n.campaign.Grant(ctx, p)
-}
-
-// idle says why a window has nothing to do, empty where it has.
-func (n *night) idle() (string, error) {
-	st := n.campaign.Current()
-	if st != nil && st.Ended == nil || st != nil && st.GateOpen() {
-		return "", nil
-	}
-	waits, err := n.campaign.Waits()
-	if err != nil || waits {
-		return "", err
-	}
-	if n.cfg.Proposer == config.NoModel {
-		return "nothing to try: no candidate waits, and nobody proposes; loopd candidate add --patch FILE", nil
-	}
-	if st == nil || !report.Confirmed(st) {
-		return "", nil
-	}
-	if _, moved := n.campaign.BaseMoved(); moved {
-		return "", nil
-	}
-	return fmt.Sprintf("campaign %s promoted a wording that is neither taken over nor refused; loopd adopt", st.Started.Campaign), nil
+	return true, n.Campaign.Grant(ctx, p)
 }
 
 // lineLog turns lines for people into records of a log.
@@ -339,6 +315,6 @@ func printUnit(e env, manager string) error {
 	if manager == "systemd" {
 		program = strconv.Quote(program)
 	}
-	_, err = fmt.Fprint(e.stdout, strings.NewReplacer("{{program}}", program, "{{dir}}", escape(e.dir)).Replace(text))
+	_, err = fmt.Fprint(e.stdout, strings.NewReplacer("{{program}}", program, "{{dir}}", escape(e.Dir)).Replace(text))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/admission"
+	"loopd/internal/app"
 	"loopd/internal/daemon"
 	"loopd/internal/testenv"
 	"loopd/loop"
@@ -71,7 +72,7 @@ func TestTellsSystemd(t *testing.T) {
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e, n := env{dir: dir}, notice{Event: "promoted", Campaign: "abc-1", Why: "it's; $(better)", Next: "loopd adopt"}
+	e, n := env{Env: app.Env{Dir: dir}}, notice{Event: "promoted", Campaign: "abc-1", Why: "it's; $(better)", Next: "loopd adopt"}
 	testenv.Must(t, runWebhook(`cat >told; printf %s "$LOOPD_EVENT $LOOPD_WHY" >said`, e, n, time.Minute))
 	told, err := os.ReadFile(filepath.Join(dir, "told"))
 	said, err2 := os.ReadFile(filepath.Join(dir, "said"))
@@ -96,7 +97,7 @@ func TestWebhook(t *testing.T) {
 func TestWhatIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir, at := t.TempDir(), time.Now()
-	s := &server{e: env{dir: dir}, log: slog.New(slog.DiscardHandler)}
+	s := &server{e: env{Env: app.Env{Dir: dir}}, log: slog.New(slog.DiscardHandler)}
 	s.notices.use(`echo "$LOOPD_EVENT" >>told`)
 	st := loop.NewState()
 	for _, p := range []loop.Payload{

@@ -10,6 +10,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/admission"
+	"loopd/internal/app"
 	"loopd/internal/doctor"
 	"loopd/internal/testenv"
 	"loopd/loop"
@@ -41,7 +42,7 @@ func TestServiceRow(t *testing.T) {
 		{"no address", "http://me:secret@[::1", doctor.Bad, "ANTHROPIC_BASE_URL is no address: missing ']' in host", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
 		{"no host", "127.0.0.1", doctor.Bad, "ANTHROPIC_BASE_URL is no address: no host in it", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
 	} {
-		got := serviceRow(env{environ: []string{"ANTHROPIC_BASE_URL=" + c.base}})(t.Context())
+		got := serviceRow(env{Env: app.Env{Environ: []string{"ANTHROPIC_BASE_URL=" + c.base}}})(t.Context())
 		want := doctor.Row{Name: "service", Health: c.health, Detail: c.detail, Fix: c.fix}
 		if got != want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
@@ -54,12 +55,12 @@ func TestPauseOfADeadService(t *testing.T) {
 	t.Parallel()
 	at := deadAddress(t)
 	var talk bytes.Buffer
-	e := env{environ: []string{"ANTHROPIC_BASE_URL=http://me:secret@" + at}, stderr: &talk}
+	e := env{Env: app.Env{Environ: []string{"ANTHROPIC_BASE_URL=http://me:secret@" + at}}, stderr: &talk}
 	s := &loop.State{Paused: &loop.Paused{Reason: admission.ServiceFailed, Until: time.Now().Add(time.Hour)}, ChangedAt: time.Now()}
 	for _, class := range []harness.Class{harness.Connection, harness.Valid, harness.ServerError, harness.Connection, harness.Connection} {
 		s.Trials = append(s.Trials, loop.Run{Trial: harness.Trial{Class: class}})
 	}
-	(&night{}).sayPaused(t.Context(), e, s, time.Now().Add(time.Hour))
+	sayPaused(t.Context(), e, s, time.Time{}, time.Now().Add(time.Hour), false)
 	want := regexp.MustCompile("^loopd: paused: 3 sessions in a row: connection \\(" + regexp.QuoteMeta(at) + " refused\\); going on at [A-Za-z0-9: ]+\nloopd: --no-wait stops instead\n$")
 	if !want.MatchString(talk.String()) {
 		t.Errorf("got %q", talk.String())
@@ -70,19 +71,5 @@ func TestPauseOfADeadService(t *testing.T) {
 	s.Paused.Reason = "quota: 85 %"
 	if err := stop(s); err == nil || !strings.HasSuffix(err.Error(), "quota: 85 %") {
 		t.Errorf("another pause: got %v", err)
-	}
-}
-
-// What a session was refused by stands behind a class that blames the service.
-func TestWhyFailed(t *testing.T) {
-	t.Parallel()
-	at := deadAddress(t)
-	e := env{environ: []string{"ANTHROPIC_BASE_URL=http://" + at}}
-	for class, want := range map[harness.Class]string{
-		harness.Connection: " (" + at + " refused)", harness.Overloaded: " (" + at + ")", harness.Valid: "", harness.AgentError: "",
-	} {
-		if got := whyFailed(t.Context(), e, class); got != want {
-			t.Errorf("%s: got %q, want %q", class, got, want)
-		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/hint"
@@ -20,19 +21,11 @@ import (
 
 // loadConfig reads the settings of the plugin in the working directory.
 func loadConfig(e env) (config.Loaded, error) {
-	l, err := config.Load(e.dir, "", e.environ)
+	l, err := config.Load(e.Dir, "", e.Environ)
 	if _, missing := errors.AsType[*config.NotFoundError](err); err != nil && !missing {
 		return l, hint.New(hint.Usage, err, "loopd config")
 	}
 	return l, err
-}
-
-// homeOf is the state directory of the settings.
-func homeOf(e env, c config.Config) (campaign.Home, error) {
-	if c.State != "" {
-		return campaign.Home{Dir: c.State}, nil
-	}
-	return campaign.DefaultHome(c.Plugin, e.getenv)
 }
 
 // openSuite opens the suite of the settings.
@@ -80,28 +73,6 @@ func knownSuite(verb, name string) error {
 		err = hint.Usagef(verb+" --suite "+campaign.BundledSuite, "no bundled suite %q; there are: %s", name, strings.Join(suites, ", "))
 	}
 	return err
-}
-
-// pickCells wants the cells of the scenarios and tiers named in the settings.
-// Naming scenarios narrows the metric; guards and controls go with every tier.
-func pickCells(s harness.Suite, c config.Config) (func(harness.Cell) bool, error) {
-	for _, id := range c.Scenarios {
-		if _, ok := s.Scenario(id); !ok {
-			return nil, hint.Usagef("loopd config", "scenarios: the suite has no %q", id)
-		}
-	}
-	for _, t := range c.Tiers {
-		if _, ok := s.Launch.Model(t); !ok {
-			return nil, hint.Usagef("loopd config", "tiers: the suite has no %q", t)
-		}
-	}
-	return func(cell harness.Cell) bool {
-		sc, _ := s.Scenario(cell.Scenario)
-		if len(c.Tiers) > 0 && !slices.Contains(c.Tiers, cell.Tier) {
-			return false
-		}
-		return sc.Role != harness.Objective || len(c.Scenarios) == 0 || slices.Contains(c.Scenarios, cell.Scenario)
-	}, nil
 }
 
 // review opens the ledger to look at it, also while a campaign runs.
@@ -189,7 +160,7 @@ func stop(s *loop.State) error {
 	case s.Halted != nil:
 		return hint.New(hint.Failed, fmt.Errorf("halted: %s", s.Halted.Reason), nextAfter(s))
 	case s.Paused != nil:
-		reason, _ := pauseReason(s)
+		reason, _ := app.PauseReason(s)
 		return hint.New(hint.Paused, fmt.Errorf("paused: %s", reason), nextAfter(s))
 	case s.Ended != nil && s.Ended.Outcome == loop.NothingMeasured:
 		return hint.New(hint.Failed, fmt.Errorf("nothing measured: %s", s.Ended.Why), nextAfter(s))

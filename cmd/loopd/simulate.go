@@ -87,7 +87,7 @@ func runSimulate(ctx context.Context, e env, o simulateOptions) error {
 		fmt.Fprintln(e.stderr, "loopd: warning: "+w)
 	}
 	if o.charts != "" {
-		return drawCharts(ctx, e.path(o.charts), bench)
+		return drawCharts(ctx, e.Path(o.charts), bench)
 	}
 	if o.null {
 		return runNulls(ctx, e, o, bench, warnings, began)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/harness"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/daemon"
 	"loopd/internal/store"
@@ -132,7 +133,7 @@ func statusOf(s *loop.State, all []*loop.State) status {
 		Campaign: rep.ID, Headline: rep.Headline, Phase: rep.Phase, Sessions: rep.Sessions, Budget: rep.Budget, LastEvent: rep.ChangedAt,
 		Isolation: rep.Isolation, Simulated: rep.Simulated, Candidates: rep.Candidates, Halted: s.Halted != nil && s.Ended == nil,
 	}
-	if q := lastQuota(all); !q.IsZero() {
+	if q := app.LastQuota(all); !q.IsZero() {
 		out.Quota = &q
 	}
 	if n := len(s.Rounds); n > 0 && s.Ended == nil {

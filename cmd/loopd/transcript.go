@@ -86,7 +86,7 @@ func runTranscript(e env, file, note string, asJSON bool) error {
 
 // readTranscript reads a stream and the exit.json beside it, if there is one.
 func readTranscript(e env, file string) (*transcript.Transcript, transcript.External, error) {
-	file = e.path(file)
+	file = e.Path(file)
 	var ext transcript.External
 	f, err := os.Open(file)
 	if gone := trial.Pruned(filepath.Dir(file)); err != nil && gone != nil {

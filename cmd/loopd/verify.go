@@ -117,7 +117,7 @@ type audited struct {
 // verifyState checks a ledger without its plugin and suite: every hash, and
 // every campaign derived again.
 func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
-	l, err := store.OpenReadOnly(e.path(dir))
+	l, err := store.OpenReadOnly(e.Path(dir))
 	if err != nil {
 		return hint.New(hint.Usage, err, "loopd status --state "+dir)
 	}
@@ -145,7 +145,7 @@ func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
 
 // verifyExport checks a file someone else may have sent.
 func verifyExport(e env, file string, asJSON bool) error {
-	f, err := os.Open(e.path(file))
+	f, err := os.Open(e.Path(file))
 	if err != nil {
 		return hint.New(hint.Usage, err, "loopd export")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"loopd/internal/app"
 	"loopd/internal/config"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
@@ -26,7 +27,7 @@ func windowsOf(cfg config.Config) (daemon.Windows, error) {
 	if err != nil {
 		return daemon.Windows{}, hint.Usagef(serveHint, "--until %q: not a time of day such as 06:30", cfg.ServeUntil)
 	}
-	w := daemon.Windows{End: func(start time.Time) time.Time { return timeOfDay(start.In(zone), until) }}
+	w := daemon.Windows{End: func(start time.Time) time.Time { return app.TimeOfDay(start.In(zone), until) }}
 	for _, spec := range cfg.Starts() {
 		s, err := parseStart(spec, zone)
 		if err != nil {
@@ -35,16 +36,6 @@ func windowsOf(cfg config.Config) (daemon.Windows, error) {
 		w.Starts = append(w.Starts, s)
 	}
 	return w, nil
-}
-
-// timeOfDay is the next moment after that one at which the clock of its zone shows
-// this time of day.
-func timeOfDay(after, clock time.Time) time.Time {
-	at := time.Date(after.Year(), after.Month(), after.Day(), clock.Hour(), clock.Minute(), 0, 0, after.Location())
-	if !at.After(after) {
-		at = time.Date(after.Year(), after.Month(), after.Day()+1, clock.Hour(), clock.Minute(), 0, 0, after.Location())
-	}
-	return at
 }
 
 // parseStart reads a cron spec of five fields. One that never comes is refused.

@@ -19,35 +19,35 @@ func (l SpendLimits) Any() bool { return l != SpendLimits{} }
 // limit. It is safe for concurrent use.
 type Spending struct {
 	limits   SpendLimits
-	start    string         // the wording the campaign began with, which is no candidate
-	campaign *gateway.Purse // nil for no limit
+	start    string              // the wording the campaign began with, which is no candidate
+	campaign *gateway.SpendLimit // nil for no limit
 
 	mu         sync.Mutex
-	candidates map[string]*gateway.Purse // by wording
+	candidates map[string]*gateway.SpendLimit // by wording
 }
 
 // NewSpending takes up what a campaign has spent so far.
 func NewSpending(l SpendLimits, s *loop.State) *Spending {
-	out := &Spending{limits: l, start: s.Started.Start, candidates: make(map[string]*gateway.Purse)}
+	out := &Spending{limits: l, start: s.Started.Start, candidates: make(map[string]*gateway.SpendLimit)}
 	if l.Campaign > 0 {
-		out.campaign = gateway.NewPurse("campaign", l.Campaign, s.Spent())
+		out.campaign = gateway.NewSpendLimit("campaign", l.Campaign, s.Spent())
 	}
 	return out
 }
 
 // Of lists the limits that one session is charged against.
-func (s *Spending) Of(spec harness.Spec) []*gateway.Purse {
+func (s *Spending) Of(spec harness.Spec) []*gateway.SpendLimit {
 	if s == nil {
 		return nil
 	}
-	var out []*gateway.Purse
+	var out []*gateway.SpendLimit
 	if s.limits.Session > 0 {
-		out = append(out, gateway.NewPurse("session", s.limits.Session, 0))
+		out = append(out, gateway.NewSpendLimit("session", s.limits.Session, 0))
 	}
 	if wording := spec.Slot.Wording; s.limits.Candidate > 0 && wording != s.start {
 		s.mu.Lock()
 		if s.candidates[wording] == nil {
-			s.candidates[wording] = gateway.NewPurse("candidate", s.limits.Candidate, 0)
+			s.candidates[wording] = gateway.NewSpendLimit("candidate", s.limits.Candidate, 0)
 		}
 		out = append(out, s.candidates[wording])
 		s.mu.Unlock()
@@ -57,16 +57,16 @@ func (s *Spending) Of(spec harness.Spec) []*gateway.Purse {
 
 // Campaign lists the limit of the whole campaign, for what is asked beside
 // sessions; none where there is none.
-func (s *Spending) Campaign() []*gateway.Purse {
+func (s *Spending) Campaign() []*gateway.SpendLimit {
 	if s == nil || s.campaign == nil {
 		return nil
 	}
-	return []*gateway.Purse{s.campaign}
+	return []*gateway.SpendLimit{s.campaign}
 }
 
 // May returns a *loop.HoldError once the campaign's limit is reached.
 func (s *Spending) May() error {
-	if s == nil || s.campaign == nil || !s.campaign.Empty() {
+	if s == nil || s.campaign == nil || !s.campaign.Reached() {
 		return nil
 	}
 	reason := fmt.Sprintf("spending: the campaign's limit of %g USD is reached", s.limits.Campaign)

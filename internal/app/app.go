@@ -11,7 +11,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/daemon"
 	"loopd/internal/hint"
-	"loopd/internal/ledger"
+	"loopd/internal/store"
 	"loopd/loop"
 )
 
@@ -36,7 +36,7 @@ type App struct {
 
 	parts    Parts
 	spending *admission.Spending
-	lock     *ledger.Lock
+	lock     *store.Lock
 }
 
 // New opens the campaign of a state directory and the way to the service.
@@ -54,7 +54,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		if err := o.Home.Make(); err != nil {
 			return err
 		}
-		if a.lock, err = ledger.Hold(o.Home.Dir, daemon.LockName); err != nil {
+		if a.lock, err = store.Hold(o.Home.Dir, daemon.LockName); err != nil {
 			return err
 		}
 	}
@@ -118,8 +118,8 @@ func (a *App) Begin(ctx context.Context, s Start) error {
 
 // Watch is who hears of a run, and who may speak to it. Every field may be nil.
 type Watch struct {
-	Asks    <-chan loop.Ask
-	Board   *daemon.Board
+	Asks    <-chan loop.Request
+	Status  *daemon.Status
 	Observe func(*loop.State, loop.Event)
 	// Say is told that a pause is waited out, and until when.
 	Say func(until time.Time)
@@ -134,7 +134,7 @@ type Watch struct {
 func (a *App) Run(ctx context.Context, drain <-chan struct{}, end time.Time, w Watch) error {
 	s := a.Campaign.Current()
 	a.spending = admission.NewSpending(a.Spend, s)
-	a.Sessions.Instrument, a.Sessions.Purses = s.Started.Instrument, a.spending.Of
+	a.Sessions.Instrument, a.Sessions.SpendLimits = s.Started.Instrument, a.spending.Of
 	a.Sessions.Asked, a.Sessions.Served = askedOf(s), servedOf(s)
 	executor, err := a.Sessions.Executor(ctx)
 	if err != nil {
@@ -150,17 +150,17 @@ func (a *App) Run(ctx context.Context, drain <-chan struct{}, end time.Time, w W
 	if w.Around != nil {
 		run = w.Around(run)
 	}
-	if w.Board != nil {
-		run = w.Board.Seen(a.Sessions.Store, run)
+	if w.Status != nil {
+		run = w.Status.Seen(a.Sessions.Store, run)
 	}
 	if w.Ready != nil {
 		w.Ready()
 	}
-	shift := daemon.Shift{
-		Campaign: a.Campaign, Gate: a.Gate, End: end, NoWait: a.NoWait, Asks: w.Asks, Board: w.Board, Say: w.Say,
+	worker := daemon.Worker{
+		Campaign: a.Campaign, Gate: a.Gate, End: end, NoWait: a.NoWait, Asks: w.Asks, Status: w.Status, Say: w.Say,
 		Loop: loop.Loop{Executor: a.Gate.Admit(run), TestJudge: a.testJudge, Parallel: a.Parallel(), Observe: w.Observe, Proposing: a.proposing()},
 	}
-	return shift.Run(ctx, drain)
+	return worker.Run(ctx, drain)
 }
 
 // Parallel is how many sessions run side by side at most.

@@ -15,20 +15,20 @@ import (
 
 	"loopd/internal/config"
 	"loopd/internal/hint"
-	"loopd/internal/sandbox"
+	"loopd/internal/isolate"
 )
 
 // Isolation is what sessions stand on: the walls around them, the user they run as
 // when loopd is root, and the rungs that were tried on the way.
 type Isolation struct {
-	Sandbox sandbox.Walls
+	Sandbox isolate.Sandbox
 	UID     int
 	Tried   []Tried
 }
 
 // Tried is one rung and why it does not stand; nil when it does.
 type Tried struct {
-	Backend sandbox.Rung
+	Backend isolate.Backend
 	Err     error
 }
 
@@ -53,27 +53,27 @@ func ProbeIsolation(ctx context.Context, e Env, rung string) (Isolation, error) 
 }
 
 // backendsOf are the rungs to try, the better first.
-func backendsOf(named string) []sandbox.Rung {
+func backendsOf(named string) []isolate.Backend {
 	if named != "" && named != "auto" {
-		return []sandbox.Rung{sandbox.Rung(named)}
+		return []isolate.Backend{isolate.Backend(named)}
 	}
-	return sandbox.Rungs(runtime.GOOS)
+	return isolate.Backends(runtime.GOOS)
 }
 
 // probeBackend tries as nobody first where loopd is root, so that a session which
 // broke out would be nobody. Only in namespaces of its own may it be root.
-func probeBackend(ctx context.Context, e Env, rung sandbox.Rung) (sandbox.Walls, int, error) {
+func probeBackend(ctx context.Context, e Env, backend isolate.Backend) (isolate.Sandbox, int, error) {
 	uid := sessionUser()
-	o := sandbox.ProbeOptions{Rung: rung, Path: e.Getenv("PATH"), UID: uid, GID: uid}
-	walls, err := sandbox.Probe(ctx, o)
-	if err == nil || uid == 0 || rung != sandbox.RungBwrap {
+	o := isolate.ProbeOptions{Backend: backend, Path: e.Getenv("PATH"), UID: uid, GID: uid}
+	walls, err := isolate.Probe(ctx, o)
+	if err == nil || uid == 0 || backend != isolate.Bwrap {
 		return walls, uid, err
 	}
 	o.UID, o.GID = 0, 0
-	if asRoot, rootErr := sandbox.Probe(ctx, o); rootErr == nil {
+	if asRoot, rootErr := isolate.Probe(ctx, o); rootErr == nil {
 		return asRoot, 0, nil
 	}
-	return sandbox.Walls{}, uid, err
+	return isolate.Sandbox{}, uid, err
 }
 
 // oneLine joins errors into one whose hint is the first's.
@@ -101,7 +101,7 @@ func IsolationOrNone(ctx context.Context, e Env, rung string) Isolation {
 // RequireIsolation shuts real sessions in, or refuses where that cannot be done and
 // the user has not accepted it.
 func RequireIsolation(ctx context.Context, e Env, cfg config.Config, accepted bool) (Isolation, error) {
-	if err := checkRead(e, cfg); err != nil {
+	if err := CheckRead(e, cfg); err != nil {
 		return Isolation{}, err
 	}
 	g, err := ProbeIsolation(ctx, e, cfg.Rung)
@@ -111,7 +111,7 @@ func RequireIsolation(ctx context.Context, e Env, cfg config.Config, accepted bo
 	if !accepted {
 		return g, hint.New(hint.Usage, fmt.Errorf("start sessions: they have every permission and would not be isolated: %w", err), wallHint(err))
 	}
-	if err := refuseManaged(managedFiles(managedDir)...); err != nil {
+	if err := refuseManaged(ManagedFiles()...); err != nil {
 		return g, err // within walls nobody sees them
 	}
 	e.warnf("sessions are not isolated: %v", err)
@@ -127,8 +127,8 @@ func wallHint(err error) string {
 }
 
 // LimitsOf are the limits of one session.
-func LimitsOf(cfg config.Config) sandbox.Limits {
-	return sandbox.Limits{Memory: int64(cfg.Memory), Disk: int64(cfg.Disk), Processes: cfg.Processes}
+func LimitsOf(cfg config.Config) isolate.Limits {
+	return isolate.Limits{Memory: int64(cfg.Memory), Disk: int64(cfg.Disk), Processes: cfg.Processes}
 }
 
 // Parts are the parts of the Instrument that say what sessions run within:
@@ -145,9 +145,9 @@ func (g Isolation) Parts(cfg config.Config) map[string]string {
 	return out
 }
 
-// checkRead refuses to show sessions what decides about them or is the user's
+// CheckRead refuses to show sessions what decides about them or is the user's
 // alone, and what is not there.
-func checkRead(e Env, cfg config.Config) error {
+func CheckRead(e Env, cfg config.Config) error {
 	if len(cfg.Read) == 0 {
 		return nil
 	}
@@ -207,11 +207,11 @@ func resolvedOr(path string) string {
 // the agent lie.
 const managedDir = "/etc/claude-code"
 
-// managedFiles are those a session would read.
-func managedFiles(dir string) []string {
+// ManagedFiles are those of an administrator that a session would read.
+func ManagedFiles() []string {
 	var out []string
 	for _, name := range []string{"managed-settings.json", "managed-settings.d", "managed-mcp.json", "CLAUDE.md"} {
-		out = append(out, filepath.Join(dir, name))
+		out = append(out, filepath.Join(managedDir, name))
 	}
 	return out
 }

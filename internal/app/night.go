@@ -14,7 +14,7 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/gateway"
-	"loopd/internal/gitrepo"
+	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/loop"
 	"loopd/report"
@@ -66,11 +66,12 @@ func Open(ctx context.Context, e Env, cfg config.Config, ask Ask) (*Night, error
 	if err != nil {
 		return nil, err
 	}
-	parts := Parts{Limits: LimitsOf(cfg), Read: cfg.Read, Hidden: HiddenFrom(home, cfg)}
-	if parts.Isolation, err = RequireIsolation(ctx, e, cfg, ask.NoIsolation); err != nil {
-		return nil, err
+	if !ask.Locked {
+		if err := errors.Join(home.KeptFromOthers(), fits(home, cfg)); err != nil {
+			return nil, err
+		}
 	}
-	cred, binary, err := Outside(ctx, e, cfg)
+	parts, cred, err := outside(ctx, e, cfg, ask.NoIsolation)
 	if err != nil {
 		return nil, err
 	}
@@ -78,27 +79,24 @@ func Open(ctx context.Context, e Env, cfg config.Config, ask Ask) (*Night, error
 	if err != nil {
 		return nil, err
 	}
-	if parts.Agent, err = n.allow(e, states, binary); err != nil {
+	if parts.Agent, err = n.allow(e, states, parts.Agent); err != nil {
 		return nil, err
 	}
 	sealed, err := ask.Suite(ctx, home, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(priced(cfg, sealed.Suite), CheckVersion(sealed.Suite.Launch, parts.Agent)); err != nil {
+	if err := priced(cfg, sealed.Suite); err != nil {
 		return nil, err
 	}
-	parts.Suite, parts.Seal = sealed.Suite, sealed.Verify
-	if parts.Graphs, err = home.Graphs(); err != nil {
+	graphs, err := home.Graphs()
+	if err != nil {
 		return nil, err
 	}
-	if err := n.choose(sealed.Suite, parts.Graphs, underWay(states) || !ask.New && len(states) > 0 && states[len(states)-1].GateOpen()); err != nil {
+	if err := n.choose(sealed.Suite, graphs, underWay(states) || !ask.New && len(states) > 0 && states[len(states)-1].GateOpen()); err != nil {
 		return nil, err
 	}
-	if parts.Judge, err = ChooseJudge(e, cfg, sealed.Suite); err != nil {
-		return nil, err
-	}
-	if parts.Service, err = serviceFor(e, cred); err != nil {
+	if err := parts.measure(e, cfg, home, sealed, graphs); err != nil {
 		return nil, err
 	}
 	n.App, err = New(ctx, Settings{
@@ -111,7 +109,7 @@ func Open(ctx context.Context, e Env, cfg config.Config, ask Ask) (*Night, error
 	return n, err
 }
 
-// Continues reports whether a campaign is under way or its gate is open.
+// underWay reports whether the newest campaign has not ended.
 func underWay(states []*loop.State) bool {
 	return len(states) > 0 && states[len(states)-1].Ended == nil
 }
@@ -277,22 +275,47 @@ func priced(cfg config.Config, s harness.Suite) error {
 	return nil
 }
 
-// Outside looks at what sessions need beside their suite: a repository with a
-// commit to start from, a credential and an agent.
-func Outside(ctx context.Context, e Env, cfg config.Config) (config.Credential, agent.Binary, error) {
-	user, err := gitrepo.OpenUser(cfg.Plugin)
+// RealParts are what real sessions of a suite are run with, as the settings say.
+func RealParts(ctx context.Context, e Env, cfg config.Config, home campaign.Home, sealed campaign.Sealed, graphs map[string]harness.Tree, noIsolation bool) (Parts, error) {
+	p, _, err := outside(ctx, e, cfg, noIsolation)
 	if err != nil {
-		return config.Credential{}, agent.Binary{}, fmt.Errorf("start campaign: %w", err)
+		return p, err
+	}
+	return p, p.measure(e, cfg, home, sealed, graphs)
+}
+
+// outside looks at what sessions need beside their suite: isolation, a repository
+// with a commit to start from, a credential and an agent.
+func outside(ctx context.Context, e Env, cfg config.Config, noIsolation bool) (p Parts, cred config.Credential, err error) {
+	if p.Isolation, err = RequireIsolation(ctx, e, cfg, noIsolation); err != nil {
+		return p, cred, err
+	}
+	user, err := git.OpenUser(cfg.Plugin)
+	if err != nil {
+		return p, cred, fmt.Errorf("start campaign: %w", err)
 	}
 	if _, err := user.Head(); err != nil {
-		return config.Credential{}, agent.Binary{}, hint.Usagef("git add --all && git commit", "start campaign: %w", err)
+		return p, cred, hint.Usagef("git add --all && git commit", "start campaign: %w", err)
 	}
-	cred, err := config.FindCredential(e.Getenv)
-	if err != nil {
-		return cred, agent.Binary{}, hint.Usagef("loopd login", "start campaign: %w", err)
+	if cred, err = config.FindCredential(e.Getenv); err != nil {
+		return p, cred, hint.Usagef("loopd login", "start campaign: %w", err)
 	}
-	binary, err := PinAgent(ctx, e, cfg.Agent)
-	return cred, binary, err
+	if p.Agent, err = PinAgent(ctx, e, cfg.Agent); err != nil {
+		return p, cred, err
+	}
+	p.Service, err = serviceFor(e, cred)
+	return p, cred, err
+}
+
+// measure adds what follows from the suite.
+func (p *Parts) measure(e Env, cfg config.Config, home campaign.Home, sealed campaign.Sealed, graphs map[string]harness.Tree) (err error) {
+	if err := CheckVersion(sealed.Suite.Launch, p.Agent); err != nil {
+		return err
+	}
+	p.Suite, p.Seal, p.Graphs = sealed.Suite, sealed.Verify, graphs
+	p.Limits, p.Read, p.Hidden = LimitsOf(cfg), cfg.Read, HiddenFrom(home, cfg)
+	p.Judge, err = ChooseJudge(e, cfg, sealed.Suite)
+	return err
 }
 
 // serviceFor is the API that the environment names, under a credential.
@@ -303,6 +326,14 @@ func serviceFor(e Env, cred config.Credential) (Service, error) {
 		header = gateway.HeaderToken
 	}
 	return Service{URL: u, Credential: gateway.Credential{Header: header, Value: cred.Value()}}, err
+}
+
+// fits refuses to begin where the campaign would pause at once for want of space.
+func fits(home campaign.Home, cfg config.Config) error {
+	if hold, ok := errors.AsType[*loop.HoldError](DiskOf(home, cfg).May()); ok {
+		return hint.Usagef("loopd prune --older 30d", "start campaign: %s", hold.Paused.Reason)
+	}
+	return nil
 }
 
 // HiddenFrom lists what no session may read, wherever it lies.

@@ -89,7 +89,7 @@ func (n *Night) proposer(a *App) *campaign.Proposer {
 				return nil, err // held as a session would be
 			}
 			o := a.Sessions.Options
-			o.AskPurses = a.spending.Campaign()
+			o.OneShotLimits = a.spending.Campaign()
 			return proposer.NewAgent(ctx, o, tier.Model, limit)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/gateway"
+	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/sandbox"
 	"loopd/internal/trial"
 )
 
@@ -35,16 +35,16 @@ type Parts struct {
 	Wording   func(commit string) (trial.Wording, error)
 	Agent     agent.Binary
 	Isolation Isolation
-	Limits    sandbox.Limits
+	Limits    isolate.Limits
 	Hidden    []string // what no session may read, wherever it lies
 	Read      []string // what sessions may read of the machine beside their sandbox
 	Graphs    map[string]harness.Tree
 	Service   Service
 	Judge     Judge
-	Inject    trial.Rig // nil but in rehearsals, self-tests and probes
-	Secrets   []string  // values that no file may hold, beside the credential
-	Store     string    // where attempts are kept
-	Sandboxes string    // parent of the sandboxes, empty for the default
+	Inject    trial.FaultInjector // nil but in rehearsals, self-tests and probes
+	Secrets   []string            // values that no file may hold, beside the credential
+	Store     string              // where attempts are kept
+	Sandboxes string              // parent of the sandboxes, empty for the default
 	Now       func() time.Time
 }
 
@@ -73,7 +73,7 @@ func Connect(ctx context.Context, p Parts) (*Sessions, error) {
 	}
 	uid := p.Isolation.UID
 	s := &Sessions{gateway: g, Options: trial.Options{
-		Suite: p.Suite, Seal: p.Seal, Wording: p.Wording, Agent: p.Agent, Gateway: g, Store: p.Store, Sandboxes: p.Sandboxes, Rig: p.Inject,
+		Suite: p.Suite, Seal: p.Seal, Wording: p.Wording, Agent: p.Agent, Gateway: g, Store: p.Store, Sandboxes: p.Sandboxes, Faults: p.Inject,
 		Redactor: redact.New(append(p.Secrets, p.Service.Credential.Value)...), Walls: p.Isolation.Sandbox, Hidden: p.Hidden, Read: p.Read, Limits: p.Limits,
 		UID: uid, GID: uid, Graphs: p.Graphs, Now: p.Now,
 	}}
@@ -88,7 +88,7 @@ func Connect(ctx context.Context, p Parts) (*Sessions, error) {
 
 // Executor runs specs one by one.
 func (s *Sessions) Executor(ctx context.Context) (*trial.Executor, error) {
-	if _, err := sandbox.Sweep(""); err != nil {
+	if _, err := isolate.Sweep(""); err != nil {
 		return nil, fmt.Errorf("sweep sandboxes: %w", err)
 	}
 	return trial.New(ctx, s.Options)

@@ -47,6 +47,20 @@ func Replay(ctx context.Context, l *store.Ledger) ([]*loop.State, error) {
 	return replayFrom(ctx, l, 1)
 }
 
+// Known replays what a state directory knows, without its lock; nothing where
+// there is no ledger yet.
+func Known(ctx context.Context, h Home) ([]*loop.State, error) {
+	l, err := store.OpenReadOnly(h.Dir)
+	if _, missing := errors.AsType[*store.MissingError](err); missing {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return Replay(ctx, l)
+}
+
 // ReplayNewest adds up the newest campaign alone, nil where there is none. The
 // chain is checked from its first event on.
 func ReplayNewest(ctx context.Context, l *store.Ledger) (*loop.State, error) {

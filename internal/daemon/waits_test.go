@@ -204,7 +204,11 @@ func TestAShiftThatIsStopped(t *testing.T) {
 		t.Errorf("drained: %v, %s", err, daemon.Stopped(s.Campaign.Current()))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s.Wait = func(ctx context.Context, _ <-chan struct{}, _ loop.Paused, _ time.Time) bool { cancel(); <-ctx.Done(); return false }
+	s.Wait = func(ctx context.Context, _ <-chan struct{}, _ loop.Paused, _ time.Time) bool {
+		cancel()
+		<-ctx.Done()
+		return false
+	}
 	if err := s.Run(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended while it waits: %v", err)
 	}

@@ -8,17 +8,16 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
-	"loopd/internal/isolate"
 	"loopd/internal/rehearsal"
 )
 
 // Stage is what the runs of a scenario are played on.
 type Stage struct {
-	Binary   agent.Binary // the stand-in
-	Walls    isolate.Sandbox
-	UID      int
-	Parallel int
+	Binary    agent.Binary // the stand-in
+	Isolation app.Isolation
+	Parallel  int
 }
 
 // Played is what came of the runs: findings, and the scenarios that were not
@@ -59,7 +58,7 @@ func Perform(ctx context.Context, s Subject, static []Finding, ids []string, st 
 		return out, nil
 	}
 	cases, err := rehearsal.BothWays(ctx, rehearsal.SelfTestOptions{
-		Suite: suite, Wording: wording, Graphs: s.Graphs, Binary: st.Binary, Walls: st.Walls, UID: st.UID, Parallel: st.Parallel,
+		Suite: suite, Wording: wording, Graphs: s.Graphs, Binary: st.Binary, Isolation: st.Isolation, Parallel: st.Parallel,
 	})
 	if err != nil {
 		return out, fmt.Errorf("play the runs: %w", err)

@@ -27,7 +27,7 @@ func fabricateBundled(t *testing.T, suite string) fabricated {
 		Binary: agent.Binary{Path: "/proc/self/exe", Version: standin.CLIVersion, SHA256: "standin"},
 	}
 	if os.Geteuid() == 0 {
-		o.UID = nobody
+		o.Isolation.UID = nobody
 	}
 	f, err := fabricate(t.Context(), o)
 	testenv.Must(t, err)

@@ -132,7 +132,7 @@ func options(s Setup, dir string) Options {
 		Binary: agent.Binary{Path: "/proc/self/exe", Version: standin.CLIVersion, SHA256: "standin"},
 	}
 	if os.Geteuid() == 0 {
-		o.UID, o.GID = nobody, nobody
+		o.Isolation.UID = nobody
 	}
 	return o
 }

@@ -15,9 +15,9 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/admission"
+	"loopd/internal/app"
 	"loopd/internal/atomicfile"
 	"loopd/internal/daemon"
-	"loopd/internal/gateway"
 	"loopd/internal/simmodel"
 	"loopd/loop"
 )
@@ -69,8 +69,6 @@ type night struct {
 
 	mu    sync.Mutex
 	phase Phase
-	asks  <-chan loop.Request
-	end   time.Time
 }
 
 const phaseName = "night.json"
@@ -164,7 +162,6 @@ func (n *night) moved(to time.Time) { n.change(func(p *Phase) { p.Now = to }) }
 // work is one window of the night.
 func (n *night) work(ctx context.Context, w daemon.Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error) {
 	n.change(func(p *Phase) { p.Windows = append(p.Windows, w.Start) })
-	n.asks, n.end = asks, w.End
 	sealed, err := openSuite(ctx, n.Dir, n.Suite)
 	if err != nil {
 		return "", err
@@ -176,30 +173,21 @@ func (n *night) work(ctx context.Context, w daemon.Window, drain <-chan struct{}
 	if err := r.open(ctx); err != nil {
 		return "", err
 	}
-	defer r.campaign.Close()
-	if err := r.campaignOver(ctx); err != nil && !errors.Is(err, loop.ErrDrained) {
+	defer r.close()
+	observe := func(s *loop.State, e loop.Event) {
+		r.observe(s, e)
+		n.crash(s)
+	}
+	watch := app.Watch{Asks: asks, Status: n.board, Observe: observe, Around: func(e loop.Executor) loop.Executor { return paced{n, e} }}
+	if err := r.work(ctx, watch, w.End); err != nil && !errors.Is(err, loop.ErrDrained) {
 		return "", err
 	}
-	s := r.campaign.Current()
+	s := r.Campaign.Current()
 	if s.Ended != nil || s.Halted != nil {
 		n.out, err = r.result(0)
 		n.stop()
 	}
 	return daemon.Stopped(s), err
-}
-
-// shift works on the campaign as serve does.
-func (n *night) shift(ctx context.Context, r *run, l loop.Loop, gate *gateway.Gateway) error {
-	g := admission.New(admission.Options{Parallel: r.Parallel, Rand: func() float64 { return 0 }, Now: n.clock.Now})
-	gate.Watch(g.Answer)
-	l.Executor = g.Govern(n.board.Seen(r.campaign.Home.Trials(), paced{n, l.Executor}))
-	observe := l.Observe
-	l.Observe = func(s *loop.State, e loop.Event) {
-		observe(s, e)
-		n.crash(s)
-	}
-	shift := daemon.Worker{Campaign: r.campaign, Governor: g, Clock: n.clock, Loop: l, End: n.end, Asks: n.asks, Status: n.board}
-	return shift.Run(ctx, r.Drain)
 }
 
 // paced moves the clock on by every session.

@@ -13,10 +13,10 @@ import (
 
 	"loopd/candidates"
 	"loopd/candidates/propose"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/proposer"
 	"loopd/internal/simmodel"
-	"loopd/internal/trial"
 	"loopd/loop"
 	"loopd/rehearsals"
 )
@@ -99,7 +99,7 @@ const (
 // readScript reads what an agent is made to propose; nothing for any other.
 func (r *run) readScript(p Planting) (script, error) {
 	var s script
-	if r.Proposer != AgentProposer {
+	if r.Options.Proposer != AgentProposer {
 		return s, nil
 	}
 	name := r.sealed.Suite.Checker.Plugin + ".proposals.yaml"
@@ -177,22 +177,22 @@ func (s script) turn(n int) []map[string]any {
 // proposerLimit bounds one ask of a rehearsal.
 const proposerLimit = 2 * time.Minute
 
-// proposing is the proposer of the rehearsal.
-func (r *run) proposing(o trial.Options) loop.Proposing {
-	p := campaign.Proposer{Name: string(r.Proposer)}
-	switch r.Proposer {
+// proposer is the proposer of the rehearsal.
+func (r *run) proposer(a *app.App) *campaign.Proposer {
+	p := &campaign.Proposer{Name: string(r.Options.Proposer)}
+	switch r.Options.Proposer {
 	case BuiltinProposer:
 		p.DeleteShare = builtinDeletes
 		p.Open = func(context.Context, *loop.State) (propose.Model, error) { return propose.Builtin{Seed: r.Seed}, nil }
 	case AgentProposer:
-		tiers := o.Suite.Launch.Tiers
+		tiers := a.Sessions.Suite.Launch.Tiers
 		p.Open = func(ctx context.Context, _ *loop.State) (propose.Model, error) {
-			return proposer.NewAgent(ctx, o, tiers[len(tiers)-1].Model, proposerLimit)
+			return proposer.NewAgent(ctx, a.Sessions.Options, tiers[len(tiers)-1].Model, proposerLimit)
 		}
 	default:
-		return loop.Proposing{}
+		return nil
 	}
-	return r.campaign.Proposing(p)
+	return p
 }
 
 // builtinDeletes is the share of asks for a deletion, as by default.
@@ -201,7 +201,7 @@ const builtinDeletes = .25
 // countProposals sets what was brought beside what became of it. Every clean edit
 // is put to the lint, also those nobody came to.
 func (r *run) countProposals(s *loop.State, out *Result) error {
-	if r.Proposer == NoProposer {
+	if r.Options.Proposer == NoProposer {
 		return nil
 	}
 	p := &Proposals{Asks: len(s.Proposals)}
@@ -229,7 +229,7 @@ func (r *run) countProposals(s *loop.State, out *Result) error {
 		}
 	}
 	for _, c := range r.script.clean {
-		found, err := r.campaign.Lint(s.Started.Start, c)
+		found, err := r.Campaign.Lint(s.Started.Start, c)
 		if err != nil {
 			return err
 		}

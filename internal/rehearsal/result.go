@@ -77,7 +77,7 @@ func candidateOf(p Planted) candidates.Candidate {
 
 // result compares what was planted with what came of it.
 func (r *run) result(wall time.Duration) (Result, error) {
-	s := r.campaign.Current()
+	s := r.Campaign.Current()
 	out := Result{
 		Profile: s.Started.Settings.Profile, Kept: append([]string{}, s.Kept...), Simulated: true, Seed: r.Seed, Agent: r.Agent, Dir: r.Dir, Sessions: s.Sessions(), Invalid: make(map[string]int),
 		WallSeconds: round(wall.Seconds(), 2), ResidentMB: residentMB(),
@@ -111,11 +111,11 @@ const fallen = .40
 
 // truth compares the true rates of champion and start.
 func (r *run) truth(s *loop.State, out *Result) error {
-	before, err := r.campaign.Wordings.Texts(s.Started.Start)
+	before, err := r.Campaign.Wordings.Texts(s.Started.Start)
 	if err != nil {
 		return err
 	}
-	after, err := r.campaign.Wordings.Texts(s.Champion)
+	after, err := r.Campaign.Wordings.Texts(s.Champion)
 	if err != nil {
 		return err
 	}

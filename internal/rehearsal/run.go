@@ -7,20 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/admission"
 	"loopd/internal/agent"
+	"loopd/internal/app"
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
-	"loopd/internal/gateway"
 	"loopd/internal/hint"
-	"loopd/internal/isolate"
-	"loopd/internal/redact"
 	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -77,15 +75,15 @@ type Setup struct {
 // Options say how to run one.
 type Options struct {
 	Setup
-	Dir      string // works here; kept afterwards
-	Resume   bool   // continue what is in Dir
-	Binary   agent.Binary
-	Walls    isolate.Sandbox
-	UID, GID int
-	Parallel int
-	Log      *slog.Logger
-	Observe  func(*loop.State, loop.Event)
-	Drain    <-chan struct{}
+	Dir    string // works here; kept afterwards
+	Resume bool   // continue what is in Dir
+	Binary agent.Binary
+	// Isolation is what sessions run within.
+	Isolation app.Isolation
+	Parallel  int
+	Log       *slog.Logger
+	Observe   func(*loop.State, loop.Event)
+	Drain     <-chan struct{}
 	// Ready is told when everything is open and mended and sessions may start.
 	Ready func()
 
@@ -183,21 +181,57 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := r.open(ctx); err != nil {
 		return Result{}, err
 	}
-	defer r.campaign.Close()
-	if err := r.campaignOver(ctx); err != nil && !errors.Is(err, loop.ErrDrained) {
+	defer r.close()
+	if err := r.work(ctx, app.Watch{Observe: r.observe, Ready: r.Ready}, time.Time{}); err != nil && !errors.Is(err, loop.ErrDrained) {
 		return Result{}, err
 	}
 	return r.result(time.Since(began))
 }
 
-// open opens the campaign.
-func (r *run) open(ctx context.Context) (err error) {
-	r.campaign, err = campaign.Open(ctx, campaign.Options{
-		Home: home(r.Dir), Plugin: r.userDir(), Sealed: r.sealed, AgentName: string(r.Agent) + " " + r.Binary.Version,
-		AgentSHA: r.Binary.SHA256, Credential: "simulated", Judge: judgeName, Simulated: true,
-		Confines: map[string]string{"isolation": r.Walls.String()}, Now: r.now, Log: r.Log,
+// open starts the simulated model and opens the campaign as a night does, with
+// the model in the place of the service.
+func (r *run) open(ctx context.Context) error {
+	if err := r.planAll(); err != nil {
+		return err
+	}
+	var err error
+	if r.model, err = simmodel.Start(ctx, r.plan.Wording, r.script.answer); err != nil {
+		return err
+	}
+	service, err := app.Simulated(r.model.URL())
+	if err != nil {
+		return errors.Join(err, r.close())
+	}
+	r.injector = &injector{seed: r.Seed, suite: r.sealed.Suite, model: r.model, faults: r.plan.faults, night: r.night, meanwhile: r.meanwhile}
+	settings := app.Settings{
+		Campaign: campaign.Options{
+			Home: home(r.Dir), Plugin: r.userDir(), Sealed: r.sealed, AgentName: string(r.Agent) + " " + r.Binary.Version, Credential: "simulated",
+			Simulated: true, Confines: map[string]string{"isolation": r.Isolation.Sandbox.String()}, Log: r.Log,
+		},
+		Gate:     admission.Options{Governor: admission.GovernorOptions{Parallel: r.Options.Parallel, Rand: func() float64 { return 0 }}},
+		Proposer: r.proposer,
+	}
+	if r.night != nil {
+		settings.Gate.Clock, settings.Locked = r.night.clock, true
+	}
+	r.App, err = app.New(ctx, settings, app.Parts{
+		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Agent: r.Binary, Isolation: r.Isolation, Hidden: []string{r.Dir}, Service: service, Inject: r.injector,
+		Judge: app.Judge{Name: judgeName, Make: func(context.Context, trial.Options) (trial.Judge, error) { return r.judge(), nil }},
 	})
-	return err
+	if err != nil {
+		return errors.Join(err, r.close())
+	}
+	r.injector.wordings = r.Campaign.Wordings
+	return nil
+}
+
+// close releases what is open, in reverse order.
+func (r *run) close() error {
+	var err error
+	if r.App != nil {
+		err = r.App.Close()
+	}
+	return errors.Join(err, r.model.Close())
 }
 
 func openSuite(ctx context.Context, dir, suite string) (campaign.Sealed, error) {
@@ -210,68 +244,54 @@ func openSuite(ctx context.Context, dir, suite string) (campaign.Sealed, error) 
 // run is a rehearsal under way.
 type run struct {
 	Options
-	campaign *campaign.Campaign
+	*app.App
 	sealed   campaign.Sealed
+	grid     campaign.Grid
 	plan     Plan
-	rig      *rig
+	injector *injector
 	script   script
+	model    *simmodel.Server
 	verdicts int // at the moment of the planted drift
 	drifted  bool
 	night    *night // nil where the campaign runs in one go
 }
 
-// now is the time the campaign goes by.
-func (r *run) now() time.Time {
-	if r.night != nil {
-		return r.night.clock.Now()
-	}
-	return time.Now()
-}
-
-func (r *run) campaignOver(ctx context.Context) error {
-	grid := campaign.GridOf(r.sealed.Suite, nil, r.wanted)
+// planAll settles what is planted.
+func (r *run) planAll() error {
+	r.grid = campaign.GridOf(r.sealed.Suite, nil, r.wanted)
 	sown, err := ReadPlanting(r.sealed.Suite, r.Kinds...)
 	if err != nil {
 		return err
 	}
-	if r.plan, err = NewPlan(sown, grid.Objective, grid.Guards, r.Candidates, r.Profile, r.Fault); err != nil {
+	if r.plan, err = NewPlan(sown, r.grid.Objective, r.grid.Guards, r.Candidates, r.Profile, r.Fault); err != nil {
 		return err
 	}
 	if r.Null {
 		r.plan = r.plan.null()
 	}
-	if r.script, err = r.readScript(sown); err != nil {
-		return err
+	if r.Options.Proposer == AgentProposer {
+		r.grid.Practice = campaign.PracticeCells(r.sealed.Suite, nil, r.wanted)
 	}
-	if s := r.campaign.Current(); r.Resume && s != nil && s.Ended != nil {
+	r.script, err = r.readScript(sown)
+	return err
+}
+
+// work runs the campaign until it ends, or until end.
+func (r *run) work(ctx context.Context, w app.Watch, end time.Time) error {
+	if s := r.Campaign.Current(); r.Resume && s != nil && s.Ended != nil {
 		return nil // it came to its end before
 	}
-	set := loop.DefaultSettings(r.Sessions).Under(r.Profile)
-	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)+r.Proposer.most()
-	if r.Proposer == AgentProposer {
-		grid.Practice = campaign.PracticeCells(r.sealed.Suite, nil, r.wanted)
-	}
-	if err := r.campaign.Begin(ctx, set, grid); err != nil {
+	set := loop.DefaultSettings(r.Options.Sessions).Under(r.Profile)
+	set.Seed, set.MaxCandidates = r.Seed, queueFactor*len(r.plan.Candidates)+r.Options.Proposer.most()
+	if err := r.Begin(ctx, app.Start{Settings: set, Grid: r.grid}); err != nil {
 		return err
 	}
 	if err := r.queue(ctx); err != nil {
 		return err
 	}
-	model, err := simmodel.Start(ctx, r.plan.Wording, r.script.answer)
-	if err != nil {
-		return err
-	}
-	defer model.Close()
-	upstream, err := url.Parse(model.URL())
-	if err != nil {
-		return err
-	}
-	gate, err := gateway.Start(ctx, upstream, gateway.Credential{Header: gateway.HeaderKey})
-	if err != nil {
-		return err
-	}
-	defer gate.Close()
-	return r.drive(ctx, model, gate)
+	r.injector.start = r.Campaign.Current().Started.Start
+	r.driftModel(r.Campaign.Current())
+	return r.App.Run(ctx, r.Drain, end, w)
 }
 
 // cells lists the cells of a role that are run.
@@ -282,52 +302,18 @@ func (r *run) wanted(c harness.Cell) bool {
 // queue plants the candidates that are not in the ledger yet.
 func (r *run) queue(ctx context.Context) error {
 	for _, p := range r.plan.Candidates {
-		if r.campaign.Current().Find(p.ID) != nil {
+		if r.Campaign.Current().Find(p.ID) != nil {
 			continue
 		}
-		if err := r.campaign.Queue(ctx, candidateOf(p)); err != nil {
+		if err := r.Campaign.Queue(ctx, candidateOf(p)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) drive(ctx context.Context, model *simmodel.Server, gate *gateway.Gateway) error {
-	if _, err := isolate.Sweep(""); err != nil {
-		return err
-	}
-	r.rig = &rig{
-		seed: r.Seed, suite: r.sealed.Suite, start: r.campaign.Current().Started.Start, wordings: r.campaign.Wordings, model: model,
-		faults: r.plan.faults, night: r.night, meanwhile: r.meanwhile,
-	}
-	r.driftModel(r.campaign.Current())
-	o := trial.Options{
-		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Wording: r.campaign.Wordings.Trial, Agent: r.Binary, Gateway: gate,
-		Store: r.campaign.Home.Trials(), Judge: r.judge(), Redactor: redact.New(), Instrument: r.campaign.Current().Started.Instrument,
-		Walls: r.Walls, Hidden: []string{r.Dir}, UID: r.UID, GID: r.GID, Now: r.now,
-		Faults: r.rig,
-	}
-	executor, err := trial.New(ctx, o)
-	if err != nil {
-		return err
-	}
-	if r.Ready != nil {
-		r.Ready()
-	}
-	l := loop.Loop{Executor: executor, TestJudge: r.testJudge, Parallel: r.Parallel, Drain: r.Drain, Observe: r.observe, Proposing: r.proposing(o)}
-	if r.night != nil {
-		return r.night.shift(ctx, r, l, gate)
-	}
-	return r.campaign.Run(ctx, l)
-}
-
 func (r *run) judge() judge {
 	return judge{rubric: r.sealed.Suite.Rubric, checker: r.sealed.Suite.Checker, gullible: r.Fault == JudgeGullible}
-}
-
-// testJudge asks the simulated judge the gold set.
-func (r *run) testJudge(ctx context.Context) (harness.JudgeTest, error) {
-	return trial.TestJudge(ctx, r.sealed.Suite, r.judge(), judgeName, r.Parallel)
 }
 
 // queueFactor is how many candidates the budget is shared among for each one
@@ -349,8 +335,8 @@ func (r *run) observe(s *loop.State, e loop.Event) {
 	if _, ok := e.Payload.(loop.Committed); ok {
 		r.driftModel(s)
 	}
-	if r.Observe != nil {
-		r.Observe(s, e)
+	if r.Options.Observe != nil {
+		r.Options.Observe(s, e)
 	}
 }
 
@@ -365,6 +351,6 @@ func (r *run) driftModel(s *loop.State) {
 	}
 	middle := s.Find(r.plan.Candidates[len(r.plan.Candidates)/2].ID)
 	if middle != nil && middle.Commit != "" {
-		r.rig.drifted.Store(true)
+		r.injector.drifted.Store(true)
 	}
 }

@@ -4,20 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"slices"
 	"sync"
-	"time"
 
-	"loopd/frozen"
 	"loopd/harness"
 	"loopd/harness/exploits"
 	"loopd/internal/agent"
+	"loopd/internal/app"
 	"loopd/internal/campaign"
-	"loopd/internal/gateway"
 	"loopd/internal/isolate"
-	"loopd/internal/redact"
 	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 	"loopd/plugins"
@@ -54,12 +50,11 @@ type SelfCase struct {
 
 // SelfTestOptions say what is tested and with what.
 type SelfTestOptions struct {
-	Suite   harness.Suite
-	Wording trial.Wording
-	Graphs  map[string]harness.Tree
-	Binary  agent.Binary
-	Walls   isolate.Sandbox
-	UID     int
+	Suite     harness.Suite
+	Wording   trial.Wording
+	Graphs    map[string]harness.Tree
+	Binary    agent.Binary
+	Isolation app.Isolation
 	// Parallel is how many sessions run side by side.
 	Parallel int
 }
@@ -101,26 +96,27 @@ func fabricate(ctx context.Context, o SelfTestOptions) (f fabricated, err error)
 		return f, err
 	}
 	defer model.Close()
-	upstream, err := url.Parse(model.URL())
+	service, err := app.Simulated(model.URL())
 	if err != nil {
 		return f, err
 	}
-	gate, err := gateway.Start(ctx, upstream, gateway.Credential{Header: gateway.HeaderKey})
-	if err != nil {
-		return f, err
-	}
-	defer gate.Close()
 	store, err := os.MkdirTemp("", "loopd-selftest-")
 	if err != nil {
 		return f, err
 	}
 	defer os.RemoveAll(store)
-	executor, err := trial.New(ctx, trial.Options{
-		Suite: suite, Seal: func(context.Context) (*frozen.Drift, error) { return nil, nil },
-		Wording: func(string) (trial.Wording, error) { return o.Wording, nil }, Agent: o.Binary, Gateway: gate, Store: store,
-		Judge: judge{rubric: suite.Rubric, checker: suite.Checker}, Redactor: redact.New(), Walls: o.Walls, UID: o.UID, GID: o.UID, Graphs: o.Graphs, Now: time.Now,
-		Faults: both{suite: suite, model: model},
+	sessions, err := app.Connect(ctx, app.Parts{
+		Suite: suite, Wording: app.Fixed(o.Wording), Agent: o.Binary, Isolation: o.Isolation, Graphs: o.Graphs, Service: service, Store: store,
+		Inject: both{suite: suite, model: model},
+		Judge: app.Judge{Make: func(context.Context, trial.Options) (trial.Judge, error) {
+			return judge{rubric: suite.Rubric, checker: suite.Checker}, nil
+		}},
 	})
+	if err != nil {
+		return f, err
+	}
+	defer sessions.Close()
+	executor, err := sessions.Executor(ctx)
 	if err != nil {
 		return f, err
 	}

@@ -14,8 +14,8 @@ import (
 	"loopd/internal/trial"
 )
 
-// rig names every session to the simulated model and plants the faults.
-type rig struct {
+// injector names every session to the simulated model and plants the faults.
+type injector struct {
 	seed     uint64
 	suite    harness.Suite
 	start    string
@@ -31,22 +31,22 @@ type rig struct {
 // moment is where a session stands within its trial.
 type moment string
 
-// The moments a rig sees, all of them between the two looks at the seal.
+// The moments an injector sees, all of them between the two looks at the seal.
 const (
 	laid    moment = "laid"
 	started moment = "started"
 	ended   moment = "ended"
 )
 
-func (r *rig) tell(spec harness.Spec, at moment) {
+func (r *injector) tell(spec harness.Spec, at moment) {
 	if r.meanwhile != nil {
 		r.meanwhile(spec, at)
 	}
 }
 
-var _ trial.FaultInjector = (*rig)(nil)
+var _ trial.FaultInjector = (*injector)(nil)
 
-func (r *rig) faultOf(spec harness.Spec) fault {
+func (r *injector) faultOf(spec harness.Spec) fault {
 	none := fault{class: harness.Valid}
 	if spec.Attempt != 1 {
 		return none
@@ -69,7 +69,7 @@ func (r *rig) faultOf(spec harness.Spec) fault {
 // Register tells the model which trial a key belongs to. The draw depends on
 // seed, wording text, cell and repetition alone, so a restarted rehearsal sees
 // the same outcomes.
-func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
+func (r *injector) Register(spec harness.Spec, key string) (func(), error) {
 	sc, ok := r.suite.Scenario(spec.Slot.Cell.Scenario)
 	if !ok {
 		return nil, fmt.Errorf("no scenario %s", spec.Slot.Cell.Scenario)
@@ -98,7 +98,7 @@ func (r *rig) Register(spec harness.Spec, key string) (func(), error) {
 	}, nil
 }
 
-func (r *rig) draw(sl harness.Slot) (float64, error) {
+func (r *injector) draw(sl harness.Slot) (float64, error) {
 	text, err := r.text(sl.Wording)
 	if err != nil {
 		return 0, err
@@ -108,7 +108,7 @@ func (r *rig) draw(sl harness.Slot) (float64, error) {
 }
 
 // Lay makes the hook fail where that is planted.
-func (r *rig) Lay(spec harness.Spec, box *isolate.Box) error {
+func (r *injector) Lay(spec harness.Spec, box *isolate.Box) error {
 	r.tell(spec, laid)
 	if !r.faultOf(spec).hook {
 		return nil
@@ -117,7 +117,7 @@ func (r *rig) Lay(spec harness.Spec, box *isolate.Box) error {
 }
 
 // text is the digest of the wording at a commit.
-func (r *rig) text(commit string) (string, error) {
+func (r *injector) text(commit string) (string, error) {
 	tree, err := r.wordings.Tree(commit)
 	if err != nil {
 		return "", err
