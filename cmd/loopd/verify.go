@@ -14,6 +14,7 @@ import (
 	"loopd/internal/hint"
 	"loopd/internal/store"
 	"loopd/loop"
+	"loopd/internal/app"
 )
 
 func newVerify(e env) *cobra.Command {
@@ -44,7 +45,7 @@ func runVerify(ctx context.Context, e env, deep, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	home, err := homeOf(e, l.Config)
+	home, err := app.HomeOf(e.Env, l.Config)
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,12 @@ import (
 )
 
 const (
+	// BaseVariable names the environment variable with the address of the API.
 	BaseVariable = "ANTHROPIC_BASE_URL"
 	defaultBase  = "https://api.anthropic.com"
 )
 
-// serviceURL is the API that sessions are answered by.
+// ServiceURL is the API that sessions are answered by.
 func ServiceURL(e Env) (*url.URL, error) {
 	base := e.Getenv(BaseVariable)
 	if base == "" {
@@ -41,7 +42,7 @@ func ServiceURL(e Env) (*url.URL, error) {
 	return u, nil
 }
 
-// shownURL is an address without the name and password in it.
+// ShownURL is an address without the name and password in it.
 func ShownURL(u *url.URL) string {
 	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return bare.String()
@@ -50,7 +51,7 @@ func ShownURL(u *url.URL) string {
 // answerTime is how long an address may take to answer.
 const answerTime = 5 * time.Second
 
-// answers says why nothing answers at the service's address, or at that of the
+// Answers returns why nothing answers at the service's address, or at that of the
 // proxy before it. It connects and sends nothing.
 func Answers(ctx context.Context, u *url.URL) (at string, err error) {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
@@ -89,7 +90,7 @@ func notAnswered(err error) string {
 	return err.Error()
 }
 
-// whyFailed names what a session of a class that blames the service was refused
+// WhyFailed names what a session of a class that blames the service was refused
 // by: the address, and whether it answers now. Empty for every other class.
 func WhyFailed(ctx context.Context, e Env, class harness.Class) string {
 	if !blamesService(class) {
@@ -113,7 +114,7 @@ func blamesService(class harness.Class) bool {
 	return class == harness.Overloaded || class == harness.ServerError || class == harness.Connection
 }
 
-// pauseReason says why a campaign is paused. Of a service that failed session
+// PauseReason returns why a campaign is paused. Of a service that failed session
 // after session it says how many and as what; class is then that of the last.
 func PauseReason(s *loop.State) (reason string, class harness.Class) {
 	n := 0

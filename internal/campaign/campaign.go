@@ -166,9 +166,6 @@ func (c *Campaign) Current() *loop.State {
 	return c.states[len(c.states)-1]
 }
 
-// States are all campaigns of the state directory, oldest first.
-func (c *Campaign) States() []*loop.State { return c.states }
-
 // Before returns the campaigns before the newest, oldest first.
 func (c *Campaign) Before() []*loop.State { return c.states[:max(len(c.states)-1, 0)] }
 

@@ -97,3 +97,6 @@ func replayFrom(ctx context.Context, l *store.Ledger, from int64) ([]*loop.State
 	}
 	return states, nil
 }
+
+// States are all campaigns of the state directory, oldest first.
+func (c *Campaign) States() []*loop.State { return c.states }

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -106,11 +107,8 @@ func hitsOf(file *ast.File) ([]string, error) {
 		if !ok {
 			return true
 		}
-		sel, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok || sel.Sel.Name != "Hit" {
-			return true
-		}
-		if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "failpoint" {
+		called := types.ExprString(call.Fun)
+		if called != "atomicfile.Failpoint" && (called != "Failpoint" || file.Name.Name != "atomicfile") {
 			return true
 		}
 		lit, ok := call.Args[0].(*ast.BasicLit)
@@ -128,9 +126,9 @@ func hitsOf(file *ast.File) ([]string, error) {
 func TestHitsAreFound(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`atomicfile.Hit("a"); g(func() { atomicfile.Hit("b") })`: "a b",
-		`atomicfile.Hit(name)`:              "error",
-		`other.Hit("a"); Hit("b"); f.x.y()`: "",
+		`atomicfile.Failpoint("a"); g(func() { atomicfile.Failpoint("b") })`: "a b",
+		`atomicfile.Failpoint(name)`:                                         "error",
+		`other.Failpoint("a"); Failpoint("b"); f.x.y()`:                      "",
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\nfunc f() {"+text+"}", 0)
 		testenv.Must(t, err)
@@ -255,7 +253,7 @@ func armed(t *testing.T, root, point string) *exec.Cmd {
 		testenv.Must(t, os.RemoveAll(work))
 	}
 	cmd := command(t.Context(), t, small(), root, resume)
-	cmd.Env = append(cmd.Env, atomicfile.Variable+"="+point, pinVariable+"="+filepath.Join(root, "pin"))
+	cmd.Env = append(cmd.Env, atomicfile.CrashVariable+"="+point, pinVariable+"="+filepath.Join(root, "pin"))
 	return cmd
 }
 
