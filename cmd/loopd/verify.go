@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
 	"loopd/internal/store"
 	"loopd/loop"
-	"loopd/internal/app"
 )
 
 func newVerify(e env) *cobra.Command {
