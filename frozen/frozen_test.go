@@ -38,9 +38,7 @@ func suite(t testing.TB) string {
 func write(t testing.TB, dir, name, text string, mode fs.FileMode) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	testenv.Must(t, os.WriteFile(path, []byte(text), mode))
-	testenv.Must(t, os.Chmod(path, mode))
+	testenv.WriteMode(t, path, text, mode)
 }
 
 func seal(t testing.TB, dir string) Manifest {

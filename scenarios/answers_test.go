@@ -220,7 +220,7 @@ func bash(t *testing.T, s scenario, steps []step) (dir, output string) {
 		maps.Copy(start, graph())
 	}
 	for name, text := range start {
-		put(t, filepath.Join(dir, name), text)
+		testenv.Write(t, filepath.Join(dir, name), text)
 	}
 	programs := programs(t)
 	for _, st := range steps {
@@ -253,12 +253,6 @@ func shell(t *testing.T, id, dir, programs, command string) string {
 		t.Errorf("%s: %q: %v\n%s", id, command, err, out)
 	}
 	return string(out)
-}
-
-func put(t *testing.T, name, text string) {
-	t.Helper()
-	testenv.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	testenv.Must(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 // graph is a code graph of the fixture as far as R4's runs read it.

@@ -73,7 +73,7 @@ func play(t *testing.T, suite harness.Suite, sc harness.Scenario, steps []harnes
 	}
 	p := played{start: start, end: maps.Clone(start), dir: t.TempDir()}
 	for name, f := range start {
-		put(t, filepath.Join(p.dir, name), string(f.Data))
+		testenv.Write(t, filepath.Join(p.dir, name), string(f.Data))
 	}
 	plugin := suite.Checker.Plugin
 	var listed []string
@@ -130,14 +130,14 @@ func (p *played) step(t *testing.T, id string, st harness.Step, programs string)
 		}
 		p.tool(t, "Read", map[string]any{"file_path": at(st.Read)}, string(data))
 	case st.Write != nil:
-		put(t, at(st.Write.Path), st.Write.Content)
+		testenv.Write(t, at(st.Write.Path), st.Write.Content)
 		p.tool(t, "Write", map[string]any{"file_path": at(st.Write.Path), "content": st.Write.Content}, "")
 	case st.Edit != nil:
 		data, err := os.ReadFile(at(st.Edit.Path))
 		if err != nil || strings.Count(string(data), st.Edit.Old) != 1 {
 			t.Errorf("%s: cannot edit %s (%v)", id, st.Edit.Path, err)
 		}
-		put(t, at(st.Edit.Path), strings.Replace(string(data), st.Edit.Old, st.Edit.New, 1))
+		testenv.Write(t, at(st.Edit.Path), strings.Replace(string(data), st.Edit.Old, st.Edit.New, 1))
 		p.tool(t, "Edit", map[string]any{"file_path": at(st.Edit.Path), "old_string": st.Edit.Old, "new_string": st.Edit.New}, "")
 	default:
 		p.say(t, map[string]any{"type": "text", "text": st.Text})

@@ -16,22 +16,12 @@ import (
 	"loopd/loop"
 )
 
-// deadAddress is an address on this machine where nothing listens.
-func deadAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	testenv.Must(t, err)
-	at := l.Addr().String()
-	testenv.Must(t, l.Close())
-	return at
-}
-
 func TestServiceRow(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	testenv.Must(t, err)
 	defer l.Close()
-	there, gone := l.Addr().String(), deadAddress(t)
+	there, gone := l.Addr().String(), testenv.DeadAddress(t)
 	for _, c := range []struct {
 		name, base  string
 		health      doctor.Health
@@ -53,7 +43,7 @@ func TestServiceRow(t *testing.T) {
 // A pause after sessions that the service failed says how many, as what and where.
 func TestPauseOfADeadService(t *testing.T) {
 	t.Parallel()
-	at := deadAddress(t)
+	at := testenv.DeadAddress(t)
 	var talk bytes.Buffer
 	e := env{Env: app.Env{Environ: []string{"ANTHROPIC_BASE_URL=http://me:secret@" + at}}, stderr: &talk}
 	s := &loop.State{Paused: &loop.Paused{Reason: admission.ServiceFailed, Until: time.Now().Add(time.Hour)}, ChangedAt: time.Now()}

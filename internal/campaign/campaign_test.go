@@ -57,10 +57,10 @@ func TestACampaignLeavesBranchesAndNothingElse(t *testing.T) {
 	}
 	n.close(c)
 	p := s.Progress[0]
-	if got := strings.TrimSpace(n.git("rev-parse", p.Ref)); got != p.Commit {
+	if got := n.git("rev-parse", p.Ref); got != p.Commit {
 		t.Errorf("branch: got %s, want %s", got, p.Commit)
 	}
-	if got := n.git("diff", "--name-only", p.Commit+"^", p.Commit); got != findSkill+"\n" {
+	if got := n.git("diff", "--name-only", p.Commit+"^", p.Commit); got != findSkill {
 		t.Errorf("the commit changes %q", got)
 	}
 	if got := n.git("diff", "--raw", "--abbrev=1", p.Commit+"^", p.Commit); !strings.HasPrefix(got, ":100644 100644 ") {

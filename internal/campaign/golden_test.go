@@ -40,7 +40,7 @@ func TestGoldenCampaigns(t *testing.T) {
 			t.Fatalf("%s: got %d campaigns and %v", file, len(states), err)
 		}
 		got := strings.Join(verdictsWithE(states[0]), "\n") + "\n"
-		if diff := cmp.Diff(read(t, strings.TrimSuffix(file, ".db.gz")+".txt"), got); diff != "" {
+		if diff := cmp.Diff(testenv.Read(t, strings.TrimSuffix(file, ".db.gz")+".txt"), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 		audits, err := Audits(t.Context(), l)
@@ -80,7 +80,7 @@ func writeGolden(t *testing.T) {
 	f, err := os.Create(name + ".db.gz")
 	testenv.Must(t, err)
 	z := gzip.NewWriter(f)
-	if _, err := io.WriteString(z, read(t, filepath.Join(n.home.Dir, "ledger.db"))); err != nil {
+	if _, err := io.WriteString(z, testenv.Read(t, filepath.Join(n.home.Dir, "ledger.db"))); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Must(t, z.Close())

@@ -44,11 +44,11 @@ func (n *night) following(s *loop.State) map[string]string {
 	n.t.Helper()
 	out := make(map[string]string)
 	for _, path := range []string{n.home.Results(), n.home.LoopResults()} {
-		out[path] = read(n.t, path)
+		out[path] = testenv.Read(n.t, path)
 	}
 	err := filepath.WalkDir(filepath.Join(n.home.Dir, "reports"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			out[path] = read(n.t, path)
+			out[path] = testenv.Read(n.t, path)
 		}
 		return err
 	})
@@ -59,13 +59,6 @@ func (n *night) following(s *loop.State) map[string]string {
 		out[p.Commit] = n.gitIn(n.home.Repo(), "cat-file", "commit", p.Commit) + n.gitIn(n.home.Repo(), "ls-tree", "-r", p.Commit)
 	}
 	return out
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	testenv.Must(t, err)
-	return string(data)
 }
 
 func TestEverythingBesideTheLedgerIsMended(t *testing.T) {
@@ -176,7 +169,7 @@ func TestABranchMovedOnPurposeIsLeftAlone(t *testing.T) {
 	ref := s.Progress[0].Ref
 	n.git("update-ref", ref, s.Started.Start)
 	n.close(n.open())
-	if got := strings.TrimSpace(n.git("rev-parse", ref)); got != s.Started.Start {
+	if got := n.git("rev-parse", ref); got != s.Started.Start {
 		t.Errorf("branch: got %s, want it where it was put, %s", got, s.Started.Start)
 	}
 	if !strings.Contains(n.log.String(), "branch moved by someone else") {
@@ -200,7 +193,7 @@ func TestABranchSomeoneHoldsIsMadeNextTime(t *testing.T) {
 	}
 	removeAll(t, lock)
 	n.close(n.open())
-	if got := strings.TrimSpace(n.git("rev-parse", p.Ref)); got != p.Commit {
+	if got := n.git("rev-parse", p.Ref); got != p.Commit {
 		t.Errorf("branch: got %s, want %s", got, p.Commit)
 	}
 }
@@ -289,7 +282,7 @@ func TestPrepareAgainAfterACrashGivesTheSame(t *testing.T) {
 	if p := c.Current().Progress[0]; p.Commit != committed.Commit || p.Ref != committed.Ref {
 		t.Errorf("run again: got %s %s, want %s %s", p.Commit, p.Ref, committed.Commit, committed.Ref)
 	}
-	if got := strings.Count(n.git("for-each-ref", "refs/heads/loopd"), "\n"); got != 1 {
+	if got := len(strings.Split(n.git("for-each-ref", "refs/heads/loopd"), "\n")); got != 1 {
 		t.Errorf("branches: got %d, want 1", got)
 	}
 }

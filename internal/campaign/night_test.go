@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -84,9 +83,7 @@ func (n *night) commit() {
 
 func (n *night) put(name, text string) {
 	n.t.Helper()
-	file := filepath.Join(n.root, name)
-	testenv.Must(n.t, os.MkdirAll(filepath.Dir(file), 0o755))
-	testenv.Must(n.t, os.WriteFile(file, []byte(text), 0o644))
+	testenv.Write(n.t, filepath.Join(n.root, name), text)
 }
 
 // git runs git in the user's repository.
@@ -97,52 +94,14 @@ func (n *night) git(args ...string) string {
 
 func (n *night) gitIn(dir string, args ...string) string {
 	n.t.Helper()
-	cmd := exec.CommandContext(n.t.Context(), "git", args...)
-	cmd.Dir = dir
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_AUTHOR_NAME=author", "GIT_AUTHOR_EMAIL=author@localhost", "GIT_COMMITTER_NAME=author", "GIT_COMMITTER_EMAIL=author@localhost",
-	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		n.t.Fatalf("git %s: %v: %s", args, err, out)
-	}
-	return string(out)
+	return testenv.Git(n.t, dir, args...)
 }
 
 // user is everything in the user's repository that must stay as it is: all but
 // objects and the branches that are loopd's.
 func (n *night) user() map[string]string {
 	n.t.Helper()
-	out := make(map[string]string)
-	err := filepath.WalkDir(n.root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(n.root, path)
-		if err != nil {
-			return err
-		}
-		if rel == filepath.FromSlash(".git/objects") || rel == filepath.FromSlash(".git/refs/heads/loopd") {
-			return filepath.SkipDir
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		text := info.Mode().String()
-		if info.Mode().IsRegular() {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			text += "\n" + string(data)
-		}
-		out[rel] = text
-		return nil
-	})
-	testenv.Must(n.t, err)
-	return out
+	return testenv.Snapshot(n.t, n.root, ".git/objects", ".git/refs/heads/loopd")
 }
 
 func (n *night) options() Options {

@@ -224,7 +224,7 @@ func TestSettingAsideNeverOverwrites(t *testing.T) {
 	n.spool("x.yaml", "two")
 	n.takeIn(c)
 	for name, want := range map[string]string{"x.yaml.refused-2": "one", "x.yaml.refused-3": "two"} {
-		if got := read(t, filepath.Join(n.home.Spool(), name)); got != want {
+		if got := testenv.Read(t, filepath.Join(n.home.Spool(), name)); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
@@ -238,7 +238,7 @@ func TestTheSameFileIsQueuedOnce(t *testing.T) {
 	n.begin(c)
 	d := sentence(t, "It is quick.")
 	name := n.drop(d)
-	n.spool("copy.yaml", read(t, filepath.Join(n.home.Spool(), name+".yaml")))
+	n.spool("copy.yaml", testenv.Read(t, filepath.Join(n.home.Spool(), name+".yaml")))
 	if got := n.takeIn(c); len(got) != 1 {
 		t.Errorf("first look: got %d, want 1", len(got))
 	}
@@ -307,7 +307,7 @@ func TestDropRefuses(t *testing.T) {
 // author wrote it.
 func (n *night) taskOf(id string) string {
 	n.t.Helper()
-	_, task, found := strings.Cut(read(n.t, filepath.Join(n.sealed.Dir, "scenarios", id+".md")), "## Task\n")
+	_, task, found := strings.Cut(testenv.Read(n.t, filepath.Join(n.sealed.Dir, "scenarios", id+".md")), "## Task\n")
 	if !found || len(strings.Fields(task)) < 12 {
 		n.t.Fatalf("scenario %s has no task to echo", id)
 	}

@@ -84,7 +84,7 @@ func TestAPluginInASubdirectoryWithItsSuite(t *testing.T) {
 	defer c.Close()
 	p := c.Current().Progress[0]
 	n.wantSessionFiles(c, p.Commit)
-	if got := n.git("diff", "--name-only", p.Commit+"^", p.Commit); got != "tools/os-adr/"+findSkill+"\n" {
+	if got := n.git("diff", "--name-only", p.Commit+"^", p.Commit); got != "tools/os-adr/"+findSkill {
 		t.Errorf("the commit changes %q", got)
 	}
 	if diff := n.git("diff", "HEAD", p.Commit+"^"); diff != "" {
@@ -145,7 +145,7 @@ func TestAPluginThatCannotBeCopiedIsRefused(t *testing.T) {
 			testenv.Must(n.t, os.Symlink("adr-find", filepath.Join(n.plugin, "bin", "adr-search")))
 		}, "bin/adr-search: a plugin with links"},
 		"scenario": {func(n *night) {
-			data := read(n.t, filepath.Join(n.sealed.Dir, "scenarios", "R1.md"))
+			data := testenv.Read(n.t, filepath.Join(n.sealed.Dir, "scenarios", "R1.md"))
 			overwrite(n.t, filepath.Join(n.plugin, "old.md"), data)
 		}, "old.md is the suite's scenarios/R1.md"},
 		"no note": {func(n *night) {

@@ -31,7 +31,7 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	for i := range want {
 		n.drop(sentence(t, fmt.Sprintf("It is quick, they say %d times.", i)))
 	}
-	config, head := read(t, filepath.Join(n.root, ".git", "config")), read(t, filepath.Join(n.root, ".git", "HEAD"))
+	config, head := testenv.Read(t, filepath.Join(n.root, ".git", "config")), testenv.Read(t, filepath.Join(n.root, ".git", "HEAD"))
 	u := n.busyUser()
 	n.run(c)
 	commits := u.stop()
@@ -50,13 +50,13 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	if diff := cmp.Diff(commits, log[len(log)-len(commits):]); diff != "" {
 		t.Errorf("the user's commits (-made +there):\n%s", diff)
 	}
-	if got := len(strings.Split(strings.TrimSpace(n.git("reflog", "--all", "--format=%H")), "\n")); got != 2*len(log) { // of HEAD and of main
+	if got := len(strings.Split(n.git("reflog", "--all", "--format=%H"), "\n")); got != 2*len(log) { // of HEAD and of main
 		t.Errorf("reflog: got %d entries, want two for each of %d commits", got, len(log))
 	}
-	if read(t, filepath.Join(n.root, ".git", "config")) != config || read(t, filepath.Join(n.root, ".git", "HEAD")) != head {
+	if testenv.Read(t, filepath.Join(n.root, ".git", "config")) != config || testenv.Read(t, filepath.Join(n.root, ".git", "HEAD")) != head {
 		t.Error("configuration or HEAD changed")
 	}
-	if got, want := n.git("status", "--porcelain"), "?? spare.txt\n"; got != want {
+	if got, want := n.git("status", "--porcelain"), "?? spare.txt"; got != want {
 		t.Errorf("status: got %q, want %q", got, want)
 	}
 	n.git("fsck", "--strict", "--no-dangling")
@@ -90,7 +90,7 @@ func (n *night) busyUser() *busyUser {
 			n.put("diary.txt", fmt.Sprintf("entry %d\n", i))
 			n.git("add", "diary.txt")
 			n.git("commit", "--quiet", "--message", fmt.Sprintf("entry %d", i))
-			u.commits = append(u.commits, strings.TrimSpace(n.git("rev-parse", "HEAD")))
+			u.commits = append(u.commits, n.git("rev-parse", "HEAD"))
 		}
 	})
 	return u
@@ -205,7 +205,7 @@ func (n *night) wantBranch(what string, moved bool) {
 	c := n.open()
 	defer n.close(c)
 	p := c.Current().Progress[0]
-	got := strings.TrimSpace(n.git("rev-parse", p.Ref))
+	got := n.git("rev-parse", p.Ref)
 	if (got == p.Commit) == moved {
 		n.t.Errorf("%s: the branch names %s, the ledger %s, moved on purpose: %v", what, got, p.Commit, moved)
 	}

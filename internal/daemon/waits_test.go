@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -49,11 +48,7 @@ func shift(t *testing.T, hold *loop.Paused) (*daemon.Worker, *admission.Moved) {
 	bundled, err := fs.Sub(plugins.FS(), "os-adr")
 	err = errors.Join(err, frozen.Materialise(bundled, func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }, user), home.Make())
 	testenv.Must(t, err)
-	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"-c", "user.name=u", "-c", "user.email=u@example.com", "commit", "--quiet", "--message", "wording"}} {
-		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", user}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
-		}
-	}
+	testenv.Repo(t, user)
 	sealed, err := home.OpenBundled(t.Context())
 	testenv.Must(t, err)
 	now := admission.NewMoved(time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC), nil)

@@ -32,13 +32,13 @@ func TestWriteBranchLeavesTheUsersWorkAlone(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, dir string){
 		"clean": func(*testing.T, string) {},
 		"dirty": func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "README"), "edited\n", 0o600)
-			realGit(t, dir, "add", "README")
-			write(t, filepath.Join(dir, "tools/plugin/skills/one/SKILL.md"), "edited again\n", 0o600)
+			testenv.WriteMode(t, filepath.Join(dir, "README"), "edited\n", 0o600)
+			testenv.Git(t, dir, "add", "README")
+			testenv.WriteMode(t, filepath.Join(dir, "tools/plugin/skills/one/SKILL.md"), "edited again\n", 0o600)
 		},
-		"detached": func(t *testing.T, dir string) { realGit(t, dir, "checkout", "-q", "--detach", "HEAD~1") },
-		"reflogs":  func(t *testing.T, dir string) { realGit(t, dir, "config", "core.logAllRefUpdates", "always") },
-		"packed":   func(t *testing.T, dir string) { realGit(t, dir, "gc", "-q") },
+		"detached": func(t *testing.T, dir string) { testenv.Git(t, dir, "checkout", "-q", "--detach", "HEAD~1") },
+		"reflogs":  func(t *testing.T, dir string) { testenv.Git(t, dir, "config", "core.logAllRefUpdates", "always") },
+		"packed":   func(t *testing.T, dir string) { testenv.Git(t, dir, "gc", "-q") },
 		"hooks":    hooks,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,17 +46,17 @@ func TestWriteBranchLeavesTheUsersWorkAlone(t *testing.T) {
 			dir := userRepo(t)
 			prepare(t, dir)
 			u := openUser(t, dir)
-			before := snapshot(t, dir, ownBranch...)
+			before := testenv.Snapshot(t, dir, ownBranch...)
 			hash, err := u.WriteBranch(t.Context(), squashed(t, u), "better-words")
 			testenv.Must(t, err)
-			same(t, "repository", before, snapshot(t, dir, ownBranch...))
-			if got := realGit(t, dir, "rev-parse", "better-words"); got != hash {
+			testenv.Same(t, "repository", before, testenv.Snapshot(t, dir, ownBranch...))
+			if got := testenv.Git(t, dir, "rev-parse", "better-words"); got != hash {
 				t.Errorf("git reads %s, want %s", got, hash)
 			}
-			if got := realGit(t, dir, "diff", "--name-only", "HEAD", hash); got != "tools/plugin/skills/one/SKILL.md" {
+			if got := testenv.Git(t, dir, "diff", "--name-only", "HEAD", hash); got != "tools/plugin/skills/one/SKILL.md" {
 				t.Errorf("the branch changes %q", got)
 			}
-			if got := realGit(t, dir, "rev-list", "--count", "HEAD.."+hash); got != "1" {
+			if got := testenv.Git(t, dir, "rev-list", "--count", "HEAD.."+hash); got != "1" {
 				t.Errorf("the branch adds %s commits, want one", got)
 			}
 			fsck(t, dir)
@@ -80,12 +80,12 @@ func TestWriteBranchIsTheCommitOfThePrivateRepository(t *testing.T) {
 func TestWriteBranchRefuses(t *testing.T) {
 	t.Parallel()
 	dir, linked := userRepo(t), filepath.Join(t.TempDir(), "linked")
-	realGit(t, dir, "branch", "taken")
-	realGit(t, dir, "branch", "above/below")
-	realGit(t, dir, "worktree", "add", "-q", "--detach", linked)
-	realGit(t, linked, "symbolic-ref", "HEAD", "refs/heads/unborn")
+	testenv.Git(t, dir, "branch", "taken")
+	testenv.Git(t, dir, "branch", "above/below")
+	testenv.Git(t, dir, "worktree", "add", "-q", "--detach", linked)
+	testenv.Git(t, linked, "symbolic-ref", "HEAD", "refs/heads/unborn")
 	u := openUser(t, dir)
-	before := snapshot(t, dir)
+	before := testenv.Snapshot(t, dir)
 	for name, test := range map[string]func(error) bool{
 		"taken":       func(err error) bool { _, ok := errors.AsType[*ConflictError](err); return ok },
 		"trunk":       func(err error) bool { _, ok := errors.AsType[*ConflictError](err); return ok },
@@ -102,7 +102,7 @@ func TestWriteBranchRefuses(t *testing.T) {
 	if _, err := u.WriteBranch(t.Context(), c, "fresh"); err == nil || !strings.Contains(err.Error(), "is not in the repository") {
 		t.Errorf("a base that is not there: %v", err)
 	}
-	same(t, "repository", before, snapshot(t, dir))
+	testenv.Same(t, "repository", before, testenv.Snapshot(t, dir))
 }
 
 func badName(err error) bool { _, ok := errors.AsType[*BranchNameError](err); return ok }

@@ -25,25 +25,25 @@ func sum(text string) string {
 func TestBranchesAndTags(t *testing.T) {
 	t.Parallel()
 	dir := userRepo(t)
-	realGit(t, dir, "tag", "-a", "-m", "of the first\n\nmore", "v1", "HEAD~1")
-	realGit(t, dir, "tag", "v2")
-	realGit(t, dir, "tag", "-a", "-m", "of a tag", "again", "v1")
-	realGit(t, dir, "tag", "blob", "HEAD:README")
-	realGit(t, dir, "branch", "old/one", "HEAD~1")
-	realGit(t, dir, "pack-refs", "--all")
-	realGit(t, dir, "checkout", "-q", "-b", "side", "HEAD~1")
-	realGit(t, dir, "commit", "-q", "--allow-empty", "-m", "on the side\n\nbody")
-	realGit(t, dir, "merge", "-q", "-m", "joined", "trunk")
+	testenv.Git(t, dir, "tag", "-a", "-m", "of the first\n\nmore", "v1", "HEAD~1")
+	testenv.Git(t, dir, "tag", "v2")
+	testenv.Git(t, dir, "tag", "-a", "-m", "of a tag", "again", "v1")
+	testenv.Git(t, dir, "tag", "blob", "HEAD:README")
+	testenv.Git(t, dir, "branch", "old/one", "HEAD~1")
+	testenv.Git(t, dir, "pack-refs", "--all")
+	testenv.Git(t, dir, "checkout", "-q", "-b", "side", "HEAD~1")
+	testenv.Git(t, dir, "commit", "-q", "--allow-empty", "-m", "on the side\n\nbody")
+	testenv.Git(t, dir, "merge", "-q", "-m", "joined", "trunk")
 	u := openUser(t, dir)
 	branches, err := u.Branches(t.Context())
 	testenv.Must(t, err)
 	got := make(map[string]string)
 	for _, b := range branches {
 		got[b.Name] = strings.Join(b.Subjects, ", ")
-		if b.Commit != realGit(t, dir, "rev-parse", b.Name) || b.Tree != realGit(t, dir, "rev-parse", b.Name+"^{tree}") {
+		if b.Commit != testenv.Git(t, dir, "rev-parse", b.Name) || b.Tree != testenv.Git(t, dir, "rev-parse", b.Name+"^{tree}") {
 			t.Errorf("%s: got %s, %s", b.Name, b.Commit, b.Tree)
 		}
-		if n := len(strings.Fields(realGit(t, dir, "rev-list", b.Name))); n != len(b.Subjects) {
+		if n := len(strings.Fields(testenv.Git(t, dir, "rev-list", b.Name))); n != len(b.Subjects) {
 			t.Errorf("%s: got %d commits, want %d", b.Name, len(b.Subjects), n)
 		}
 	}
@@ -52,12 +52,12 @@ func TestBranchesAndTags(t *testing.T) {
 	}
 	tags, err := u.Tags()
 	testenv.Must(t, err)
-	first, trunk := realGit(t, dir, "rev-parse", "trunk~1"), realGit(t, dir, "rev-parse", "trunk")
+	first, trunk := testenv.Git(t, dir, "rev-parse", "trunk~1"), testenv.Git(t, dir, "rev-parse", "trunk")
 	want := []Tag{
-		{Name: "again", Commit: first, Tree: realGit(t, dir, "rev-parse", "trunk~1^{tree}"), Subject: "first", Message: "of a tag"},
-		{Name: "blob", Commit: realGit(t, dir, "rev-parse", "trunk:README")},
-		{Name: "v1", Commit: first, Tree: realGit(t, dir, "rev-parse", "trunk~1^{tree}"), Subject: "first", Message: "of the first"},
-		{Name: "v2", Commit: trunk, Tree: realGit(t, dir, "rev-parse", "trunk^{tree}"), Subject: "second"},
+		{Name: "again", Commit: first, Tree: testenv.Git(t, dir, "rev-parse", "trunk~1^{tree}"), Subject: "first", Message: "of a tag"},
+		{Name: "blob", Commit: testenv.Git(t, dir, "rev-parse", "trunk:README")},
+		{Name: "v1", Commit: first, Tree: testenv.Git(t, dir, "rev-parse", "trunk~1^{tree}"), Subject: "first", Message: "of the first"},
+		{Name: "v2", Commit: trunk, Tree: testenv.Git(t, dir, "rev-parse", "trunk^{tree}"), Subject: "second"},
 	}
 	if diff := cmp.Diff(want, tags); diff != "" {
 		t.Errorf("tags (-want +got):\n%s", diff)
@@ -80,7 +80,7 @@ func TestBranchesOfAShallowClone(t *testing.T) {
 	t.Parallel()
 	dir := userRepo(t)
 	clone := filepath.Join(t.TempDir(), "clone")
-	realGit(t, dir, "clone", "-q", "--depth", "1", "file://"+dir, clone)
+	testenv.Git(t, dir, "clone", "-q", "--depth", "1", "file://"+dir, clone)
 	branches, err := openUser(t, clone).Branches(t.Context())
 	if err != nil || len(branches) != 1 || len(branches[0].Subjects) != 1 {
 		t.Errorf("got %+v, %v; want the one commit that is there", branches, err)
@@ -91,11 +91,11 @@ func TestBranchesOfAShallowClone(t *testing.T) {
 func TestWorktree(t *testing.T) {
 	t.Parallel()
 	dir := userRepo(t)
-	write(t, filepath.Join(dir, "new"), "new\n", 0o600)
-	write(t, filepath.Join(dir, "inner/.git/config"), "x", 0o644)
-	write(t, filepath.Join(dir, "inner/kept"), "", 0o644)
+	testenv.WriteMode(t, filepath.Join(dir, "new"), "new\n", 0o600)
+	testenv.Write(t, filepath.Join(dir, "inner/.git/config"), "x")
+	testenv.Write(t, filepath.Join(dir, "inner/kept"), "")
 	outside := filepath.Join(t.TempDir(), "outside")
-	write(t, outside, "secret", 0o644)
+	testenv.Write(t, outside, "secret")
 	testenv.Must(t, errors.Join(os.Symlink(outside, filepath.Join(dir, "away")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)))
 	got, err := openUser(t, dir).Worktree(t.Context())
 	testenv.Must(t, err)
@@ -122,7 +122,7 @@ func TestWorktree(t *testing.T) {
 func TestCaptureOfAnEmptyRepository(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	realGit(t, dir, "init", "-q")
+	testenv.Git(t, dir, "init", "-q")
 	u := openUser(t, dir)
 	branches, err := u.Branches(t.Context())
 	tags, err2 := u.Tags()

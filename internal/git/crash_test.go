@@ -1,12 +1,10 @@
 package git
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,7 +66,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	candidate(t, p, u, "one") // imports the base
 	acknowledged := map[string]string{}
 	for round := range rounds {
-		lines := killAfter(t, 1+round%3, time.Duration(round)*1700*time.Microsecond, p.Dir()+"\n"+dir+"\n"+fmt.Sprint("r", round))
+		lines := testenv.KillAfter(t, testenv.Self(t, childEnv+"="+p.Dir()+"\n"+dir+"\n"+fmt.Sprint("r", round)), 1+round%3, time.Duration(round)*1700*time.Microsecond)
 		for _, line := range lines {
 			ref, hash, _ := strings.Cut(line, " ")
 			acknowledged[ref] = hash
@@ -93,29 +91,6 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	fsck(t, p.Dir())
 	fsck(t, dir)
-}
-
-// killAfter starts the child, waits until it printed so many lines, then for a moment more, and kills it.
-func killAfter(t *testing.T, lines int, more time.Duration, dirs string) []string {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+dirs)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	testenv.Must(t, err)
-	testenv.Must(t, cmd.Start())
-	var got []string
-	scanner := bufio.NewScanner(out)
-	for scanner.Scan() {
-		got = append(got, scanner.Text())
-		if len(got) == lines {
-			time.AfterFunc(more, func() { cmd.Process.Kill() })
-		}
-	}
-	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Fatalf("the child was not killed: %v", err)
-	}
-	return got
 }
 
 func TestWithoutGit(t *testing.T) {

@@ -56,15 +56,15 @@ func TestCommitAgreesWithGit(t *testing.T) {
 	hash, err := p.WriteCommit(simple("text\n"))
 	testenv.Must(t, err)
 	dir := t.TempDir()
-	realGit(t, dir, "init", "-q")
-	write(t, filepath.Join(dir, "a.txt"), "text\n", 0o644)
-	write(t, filepath.Join(dir, "a/b"), "#!/bin/sh\n", 0o755)
-	write(t, filepath.Join(dir, "a.d/empty"), "", 0o644)
+	testenv.Git(t, dir, "init", "-q")
+	testenv.Write(t, filepath.Join(dir, "a.txt"), "text\n")
+	testenv.WriteMode(t, filepath.Join(dir, "a/b"), "#!/bin/sh\n", 0o755)
+	testenv.Write(t, filepath.Join(dir, "a.d/empty"), "")
 	testenv.Must(t, os.Symlink("a/b", filepath.Join(dir, "a-b")))
-	realGit(t, dir, "add", ".")
-	tree := realGit(t, dir, "write-tree")
+	testenv.Git(t, dir, "add", ".")
+	tree := testenv.Git(t, dir, "write-tree")
 	want := "tree " + tree + "\nauthor loopd <loopd@localhost> 1700000000 +0000\ncommitter loopd <loopd@localhost> 1700000000 +0000\n\nsubject\n\nTrailer: value"
-	if got := realGit(t, p.Dir(), "cat-file", "-p", hash); got != want {
+	if got := testenv.Git(t, p.Dir(), "cat-file", "-p", hash); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
@@ -177,10 +177,10 @@ func TestSetRefComparesAndSwaps(t *testing.T) {
 			t.Errorf("step %d left %v", i, locks)
 		}
 	}
-	if got := realGit(t, p.Dir(), "rev-parse", ref); got != two {
+	if got := testenv.Git(t, p.Dir(), "rev-parse", ref); got != two {
 		t.Errorf("git reads %s, want %s", got, two)
 	}
-	realGit(t, p.Dir(), "pack-refs", "--all")
+	testenv.Git(t, p.Dir(), "pack-refs", "--all")
 	if err := p.SetRef(ref, one, two); err != nil {
 		t.Errorf("over a packed reference: %v", err)
 	}
@@ -243,10 +243,10 @@ func TestLeftoversOfACrash(t *testing.T) {
 	hash, _ := p.WriteCommit(simple("1"))
 	const ref = "refs/heads/loopd/a"
 	path := filepath.Join(p.Dir(), ref)
-	write(t, path, "", 0o600)
-	write(t, filepath.Join(p.Dir(), "refs/heads/loopd/nul"), strings.Repeat("\x00", 41), 0o600)
-	write(t, path+".lock", hash[:10], 0o600)
-	write(t, filepath.Join(p.Dir(), "objects/pack/tmp_obj_1"), "half", 0o600)
+	testenv.WriteMode(t, path, "", 0o600)
+	testenv.WriteMode(t, filepath.Join(p.Dir(), "refs/heads/loopd/nul"), strings.Repeat("\x00", 41), 0o600)
+	testenv.WriteMode(t, path+".lock", hash[:10], 0o600)
+	testenv.WriteMode(t, filepath.Join(p.Dir(), "objects/pack/tmp_obj_1"), "half", 0o600)
 
 	if got, err := p.ZeroRefs(); err != nil || !slices.Equal(got, []string{ref, "refs/heads/loopd/nul"}) {
 		t.Errorf("broken references: got %v and error %v", got, err)
@@ -293,7 +293,7 @@ func TestOpenPrivate(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("got mode %v and error %v, want 0700", info.Mode(), err)
 	}
-	if got := realGit(t, p.Dir(), "rev-parse", "--is-bare-repository"); got != "true" {
+	if got := testenv.Git(t, p.Dir(), "rev-parse", "--is-bare-repository"); got != "true" {
 		t.Errorf("git says bare: %s", got)
 	}
 }
@@ -307,10 +307,10 @@ func TestGitReadsTheTrailers(t *testing.T) {
 	hash, err := p.WriteCommit(c)
 	testenv.Must(t, err)
 	want := "Campaign: night-1\nCandidate: c001\nSource: proposer\nTargets: W3/sonnet\nRationale: Why: because Source: person"
-	if got := realGit(t, p.Dir(), "log", "-1", "--format=%(trailers)", hash); strings.TrimSpace(got) != want {
+	if got := testenv.Git(t, p.Dir(), "log", "-1", "--format=%(trailers)", hash); strings.TrimSpace(got) != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if got := realGit(t, p.Dir(), "log", "-1", "--format=%s", hash); got != "loopd: candidate c001" {
+	if got := testenv.Git(t, p.Dir(), "log", "-1", "--format=%s", hash); got != "loopd: candidate c001" {
 		t.Errorf("got subject %q", got)
 	}
 }

@@ -22,7 +22,7 @@ var untouched = []string{".git/objects", ".git/refs/heads/loopd"}
 func hooks(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"reference-transaction", "pre-commit", "post-commit", "update", "post-checkout", "post-index-change", "pre-auto-gc"} {
-		write(t, filepath.Join(dir, ".git/hooks", name), "#!/bin/sh\necho ran >> \"$(dirname \"$0\")/../ran\"\nexit 1\n", 0o755)
+		testenv.WriteMode(t, filepath.Join(dir, ".git/hooks", name), "#!/bin/sh\necho ran >> \"$(dirname \"$0\")/../ran\"\nexit 1\n", 0o755)
 	}
 }
 
@@ -31,27 +31,27 @@ func TestPublishLeavesTheUsersWorkAlone(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, dir string){
 		"clean": func(*testing.T, string) {},
 		"dirty": func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "README"), "edited\n", 0o600)
-			write(t, filepath.Join(dir, "new file"), "untracked\n", 0o644)
-			realGit(t, dir, "add", "README")
-			write(t, filepath.Join(dir, "README"), "edited again\n", 0o600)
+			testenv.WriteMode(t, filepath.Join(dir, "README"), "edited\n", 0o600)
+			testenv.Write(t, filepath.Join(dir, "new file"), "untracked\n")
+			testenv.Git(t, dir, "add", "README")
+			testenv.WriteMode(t, filepath.Join(dir, "README"), "edited again\n", 0o600)
 		},
-		"detached":   func(t *testing.T, dir string) { realGit(t, dir, "checkout", "-q", "--detach", "HEAD~1") },
-		"index lock": func(t *testing.T, dir string) { write(t, filepath.Join(dir, ".git/index.lock"), "", 0o644) },
-		"HEAD lock":  func(t *testing.T, dir string) { write(t, filepath.Join(dir, ".git/HEAD.lock"), "", 0o644) },
-		"reflogs":    func(t *testing.T, dir string) { realGit(t, dir, "config", "core.logAllRefUpdates", "always") },
-		"packed":     func(t *testing.T, dir string) { realGit(t, dir, "tag", "v1"); realGit(t, dir, "gc", "-q") },
+		"detached":   func(t *testing.T, dir string) { testenv.Git(t, dir, "checkout", "-q", "--detach", "HEAD~1") },
+		"index lock": func(t *testing.T, dir string) { testenv.WriteMode(t, filepath.Join(dir, ".git/index.lock"), "", 0o644) },
+		"HEAD lock":  func(t *testing.T, dir string) { testenv.WriteMode(t, filepath.Join(dir, ".git/HEAD.lock"), "", 0o644) },
+		"reflogs":    func(t *testing.T, dir string) { testenv.Git(t, dir, "config", "core.logAllRefUpdates", "always") },
+		"packed":     func(t *testing.T, dir string) { testenv.Git(t, dir, "tag", "v1"); testenv.Git(t, dir, "gc", "-q") },
 		"hooks":      hooks,
 		"hooks path": func(t *testing.T, dir string) {
 			hooks(t, dir)
-			realGit(t, dir, "config", "core.hooksPath", ".git/hooks")
+			testenv.Git(t, dir, "config", "core.hooksPath", ".git/hooks")
 		},
-		"gc wanted": func(t *testing.T, dir string) { realGit(t, dir, "config", "gc.auto", "1") },
+		"gc wanted": func(t *testing.T, dir string) { testenv.Git(t, dir, "config", "gc.auto", "1") },
 		"merging": func(t *testing.T, dir string) {
-			realGit(t, dir, "checkout", "-q", "-b", "side", "HEAD~1")
-			write(t, filepath.Join(dir, "README"), "another\n", 0o644)
-			realGit(t, dir, "commit", "-q", "-a", "-m", "side")
-			if _, err := tryGit(t, dir, "merge", "trunk"); err == nil {
+			testenv.Git(t, dir, "checkout", "-q", "-b", "side", "HEAD~1")
+			testenv.Write(t, filepath.Join(dir, "README"), "another\n")
+			testenv.Git(t, dir, "commit", "-q", "-a", "-m", "side")
+			if _, err := testenv.TryGit(t, dir, "merge", "trunk"); err == nil {
 				t.Fatal("the merge was meant to conflict")
 			}
 		},
@@ -68,8 +68,8 @@ func TestPublishLeavesTheUsersWorkAlone(t *testing.T) {
 func TestPublishFromALinkedWorktree(t *testing.T) {
 	t.Parallel()
 	dir, linked := userRepo(t), filepath.Join(t.TempDir(), "linked")
-	realGit(t, dir, "worktree", "add", "-q", "-b", "side", linked)
-	write(t, filepath.Join(linked, "README"), "edited in the linked one\n", 0o644)
+	testenv.Git(t, dir, "worktree", "add", "-q", "-b", "side", linked)
+	testenv.Write(t, filepath.Join(linked, "README"), "edited in the linked one\n")
 	publishAndDelete(t, dir, linked)
 }
 
@@ -77,26 +77,26 @@ func TestPublishFromALinkedWorktree(t *testing.T) {
 func publishAndDelete(t *testing.T, main, at string) {
 	t.Helper()
 	u, p := openUser(t, at), newPrivate(t)
-	before, beforeAt := snapshot(t, main, untouched...), snapshot(t, at, ".git")
+	before, beforeAt := testenv.Snapshot(t, main, untouched...), testenv.Snapshot(t, at, ".git")
 	hash := candidate(t, p, u, "new words\n")
-	same(t, "repository after the import", before, snapshot(t, main, untouched...))
+	testenv.Same(t, "repository after the import", before, testenv.Snapshot(t, main, untouched...))
 	testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
-	same(t, "repository after publishing", before, snapshot(t, main, untouched...))
+	testenv.Same(t, "repository after publishing", before, testenv.Snapshot(t, main, untouched...))
 	if got, err := u.Ref(branch); err != nil || got != hash {
 		t.Errorf("got %s and error %v, want %s", got, err, hash)
 	}
-	if got := realGit(t, main, "rev-parse", branch); got != hash {
+	if got := testenv.Git(t, main, "rev-parse", branch); got != hash {
 		t.Errorf("git reads %s, want %s", got, hash)
 	}
-	if got := realGit(t, main, "diff", "--name-only", hash+"~", hash); got != "tools/plugin/skills/one/SKILL.md" {
+	if got := testenv.Git(t, main, "diff", "--name-only", hash+"~", hash); got != "tools/plugin/skills/one/SKILL.md" {
 		t.Errorf("the branch changes %q", got)
 	}
 	testenv.Must(t, u.DeleteRef(t.Context(), branch, hash))
 	if got, err := u.Ref(branch); err != nil || got != "" {
 		t.Errorf("after deletion: got %q and error %v, want none", got, err)
 	}
-	same(t, "repository after deletion", before, snapshot(t, main, untouched...))
-	same(t, "worktree", beforeAt, snapshot(t, at, ".git"))
+	testenv.Same(t, "repository after deletion", before, testenv.Snapshot(t, main, untouched...))
+	testenv.Same(t, "worktree", beforeAt, testenv.Snapshot(t, at, ".git"))
 }
 
 func TestPublishComparesAndSwaps(t *testing.T) {
@@ -104,7 +104,7 @@ func TestPublishComparesAndSwaps(t *testing.T) {
 	dir := userRepo(t)
 	u, p := openUser(t, dir), newPrivate(t)
 	one := candidate(t, p, u, "one")
-	two := candidateOn(t, p, u, realGit(t, dir, "rev-parse", "HEAD"), one, "two")
+	two := candidateOn(t, p, u, testenv.Git(t, dir, "rev-parse", "HEAD"), one, "two")
 	for i, step := range []struct {
 		hash, old string
 		conflict  bool
@@ -118,7 +118,7 @@ func TestPublishComparesAndSwaps(t *testing.T) {
 		{one, one, true, two},
 	} {
 		if i == 4 {
-			realGit(t, dir, "update-ref", branch, two)
+			testenv.Git(t, dir, "update-ref", branch, two)
 		}
 		err := u.Publish(t.Context(), p, step.hash, branch, step.old)
 		if _, ok := errors.AsType[*ConflictError](err); ok != step.conflict || !ok && err != nil {
@@ -146,8 +146,8 @@ func TestPublishRefusesOtherReferences(t *testing.T) {
 	dir := userRepo(t)
 	u, p := openUser(t, dir), newPrivate(t)
 	hash := candidate(t, p, u, "one")
-	head := realGit(t, dir, "rev-parse", "HEAD")
-	before := snapshot(t, dir)
+	head := testenv.Git(t, dir, "rev-parse", "HEAD")
+	before := testenv.Snapshot(t, dir)
 	for _, ref := range []string{"refs/heads/trunk", "HEAD", "refs/tags/loopd/x", "refs/heads/loopd", "refs/heads/loopd/", "refs/heads/loopd/../trunk",
 		"refs/heads/loopd/a b", "refs/heads/loopd/a\ndelete refs/heads/trunk", "refs/heads/loopd/x.lock", "refs/heads/loopdx/y", ""} {
 		if err := u.Publish(t.Context(), p, hash, ref, ""); err == nil {
@@ -157,26 +157,26 @@ func TestPublishRefusesOtherReferences(t *testing.T) {
 			t.Errorf("deleted %q", ref)
 		}
 	}
-	same(t, "repository", before, snapshot(t, dir))
+	testenv.Same(t, "repository", before, testenv.Snapshot(t, dir))
 }
 
 func TestPublishAfterDamage(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir, file string){
 		"deleted": func(t *testing.T, dir, _ string) {
-			realGit(t, dir, "branch", "-D", strings.TrimPrefix(branch, "refs/heads/"))
+			testenv.Git(t, dir, "branch", "-D", strings.TrimPrefix(branch, "refs/heads/"))
 		},
-		"empty":     func(t *testing.T, _, file string) { write(t, file, "", 0o644) },
-		"NULs":      func(t *testing.T, _, file string) { write(t, file, strings.Repeat("\x00", 41), 0o644) },
-		"cut short": func(t *testing.T, _, file string) { write(t, file, "1234567", 0o644) },
+		"empty":     func(t *testing.T, _, file string) { testenv.WriteMode(t, file, "", 0o644) },
+		"NULs":      func(t *testing.T, _, file string) { testenv.WriteMode(t, file, strings.Repeat("\x00", 41), 0o644) },
+		"cut short": func(t *testing.T, _, file string) { testenv.WriteMode(t, file, "1234567", 0o644) },
 		"deleted and collected": func(t *testing.T, dir, _ string) {
-			realGit(t, dir, "update-ref", "-d", branch)
-			realGit(t, dir, "gc", "-q", "--prune=now")
+			testenv.Git(t, dir, "update-ref", "-d", branch)
+			testenv.Git(t, dir, "gc", "-q", "--prune=now")
 		},
-		"packed": func(t *testing.T, dir, _ string) { realGit(t, dir, "pack-refs", "--all") },
+		"packed": func(t *testing.T, dir, _ string) { testenv.Git(t, dir, "pack-refs", "--all") },
 		"packed, then empty": func(t *testing.T, dir, file string) {
-			realGit(t, dir, "pack-refs", "--all")
-			write(t, file, "", 0o644)
+			testenv.Git(t, dir, "pack-refs", "--all")
+			testenv.Write(t, file, "")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestPublishAfterDamage(t *testing.T) {
 			testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
 			damage(t, dir, filepath.Join(dir, ".git", branch))
 			testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
-			if got := realGit(t, dir, "rev-parse", branch); got != hash {
+			if got := testenv.Git(t, dir, "rev-parse", branch); got != hash {
 				t.Errorf("got %s, want %s", got, hash)
 			}
 			if broken, err := u.ZeroRefs(); err != nil || len(broken) > 0 {
@@ -204,8 +204,8 @@ func TestPublishAfterForcePush(t *testing.T) {
 	u, p := openUser(t, dir), newPrivate(t)
 	hash := candidate(t, p, u, "one")
 	testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
-	moved := realGit(t, dir, "rev-parse", "HEAD~1")
-	realGit(t, dir, "update-ref", branch, moved)
+	moved := testenv.Git(t, dir, "rev-parse", "HEAD~1")
+	testenv.Git(t, dir, "update-ref", branch, moved)
 	err := u.Publish(t.Context(), p, hash, branch, "")
 	if conflict, ok := errors.AsType[*ConflictError](err); !ok || conflict.Got != moved {
 		t.Errorf("got %v, want a conflict with %s", err, moved)
@@ -217,9 +217,9 @@ func TestPublishWhenTheBaseIsGone(t *testing.T) {
 	dir := userRepo(t)
 	u, p := openUser(t, dir), newPrivate(t)
 	hash := candidate(t, p, u, "one")
-	realGit(t, dir, "reset", "-q", "--hard", "HEAD~1")
-	realGit(t, dir, "reflog", "expire", "--expire=now", "--all")
-	realGit(t, dir, "gc", "-q", "--prune=now")
+	testenv.Git(t, dir, "reset", "-q", "--hard", "HEAD~1")
+	testenv.Git(t, dir, "reflog", "expire", "--expire=now", "--all")
+	testenv.Git(t, dir, "gc", "-q", "--prune=now")
 	err := u.Publish(t.Context(), p, hash, branch, "")
 	if err == nil || !strings.Contains(err.Error(), "is gone from the repository") {
 		t.Errorf("got %v, want an error about the base", err)
@@ -236,7 +236,7 @@ func TestPublishRespectsLocks(t *testing.T) {
 	u, p := openUser(t, dir), newPrivate(t)
 	hash := candidate(t, p, u, "one")
 	lock := filepath.Join(dir, ".git", branch+".lock")
-	write(t, lock, "", 0o644)
+	testenv.Write(t, lock, "")
 	_, locked := errors.AsType[*LockedError](u.Publish(t.Context(), p, hash, branch, ""))
 	if got, _ := u.Ref(branch); !locked || got != "" {
 		t.Errorf("got locked %v and branch %q, want a LockedError and no branch", locked, got)
@@ -245,7 +245,7 @@ func TestPublishRespectsLocks(t *testing.T) {
 		t.Errorf("a fresh lock was swept: %v, %v", removed, err)
 	}
 	other := filepath.Join(dir, ".git/refs/heads/trunk.lock")
-	write(t, other, "", 0o644)
+	testenv.Write(t, other, "")
 	if removed, err := u.SweepLocks(time.Now().Add(time.Hour)); err != nil || len(removed) != 1 {
 		t.Errorf("got %v and error %v, want the one lock", removed, err)
 	}
@@ -262,10 +262,10 @@ func TestPublishMovesNoBranchThatIsCheckedOut(t *testing.T) {
 	dir := userRepo(t)
 	u, p := openUser(t, dir), newPrivate(t)
 	one := candidate(t, p, u, "one")
-	two := candidateOn(t, p, u, realGit(t, dir, "rev-parse", "HEAD"), one, "two")
+	two := candidateOn(t, p, u, testenv.Git(t, dir, "rev-parse", "HEAD"), one, "two")
 	testenv.Must(t, u.Publish(t.Context(), p, one, branch, ""))
 	linked := filepath.Join(t.TempDir(), "linked")
-	realGit(t, dir, "worktree", "add", "-q", linked, strings.TrimPrefix(branch, "refs/heads/"))
+	testenv.Git(t, dir, "worktree", "add", "-q", linked, strings.TrimPrefix(branch, "refs/heads/"))
 	for what, err := range map[string]error{
 		"move":   u.Publish(t.Context(), p, two, branch, one),
 		"delete": u.DeleteRef(t.Context(), branch, one),
@@ -274,7 +274,7 @@ func TestPublishMovesNoBranchThatIsCheckedOut(t *testing.T) {
 			t.Errorf("%s: got %v, want a CheckedOutError", what, err)
 		}
 	}
-	realGit(t, dir, "worktree", "remove", linked)
+	testenv.Git(t, dir, "worktree", "remove", linked)
 	if err := u.DeleteRef(t.Context(), branch, one); err != nil {
 		t.Errorf("once it is not checked out: %v", err)
 	}
@@ -315,7 +315,7 @@ func TestPublishBesideABusyUser(t *testing.T) {
 			t.Errorf("branch %d: got %q and error %v, want %s", i, got, err, hash)
 		}
 	}
-	if got := realGit(t, dir, "rev-list", "--count", "trunk"); got != fmt.Sprint(2+commits) || commits == 0 {
+	if got := testenv.Git(t, dir, "rev-list", "--count", "trunk"); got != fmt.Sprint(2+commits) || commits == 0 {
 		t.Errorf("got %s commits of the user's, want 2 and %d more", got, commits)
 	}
 	fsck(t, dir)
@@ -328,11 +328,11 @@ func busy(t *testing.T, dir string, stop <-chan struct{}) (commits int) {
 			return commits
 		default:
 		}
-		if out, err := tryGit(t, dir, "commit", "-q", "--allow-empty", "-m", "more"); err != nil {
+		if out, err := testenv.TryGit(t, dir, "commit", "-q", "--allow-empty", "-m", "more"); err != nil {
 			t.Errorf("the user's commit failed: %v\n%s", err, out)
 		}
 		commits++
-		if out, err := tryGit(t, dir, "pack-refs", "--all"); err != nil {
+		if out, err := testenv.TryGit(t, dir, "pack-refs", "--all"); err != nil {
 			t.Errorf("the user's pack-refs failed: %v\n%s", err, out)
 		}
 	}
@@ -342,23 +342,23 @@ func TestImportManyFilesOnce(t *testing.T) {
 	t.Parallel()
 	dir := userRepo(t)
 	for i := range 2 * looseLimit {
-		write(t, filepath.Join(dir, "many", fmt.Sprint(i)), fmt.Sprintln("file", i), 0o644)
+		testenv.Write(t, filepath.Join(dir, "many", fmt.Sprint(i)), fmt.Sprintln("file", i))
 	}
-	realGit(t, dir, "add", ".")
-	realGit(t, dir, "commit", "-q", "-m", "many")
+	testenv.Git(t, dir, "add", ".")
+	testenv.Git(t, dir, "commit", "-q", "-m", "many")
 	u, p := openUser(t, dir), newPrivate(t)
 	hash := candidate(t, p, u, "one")
-	before := snapshot(t, p.Dir())
+	before := testenv.Snapshot(t, p.Dir())
 	if again := candidate(t, p, u, "one"); again != hash {
 		t.Errorf("got %s, want %s again", again, hash)
 	}
-	same(t, "private repository", before, snapshot(t, p.Dir()))
+	testenv.Same(t, "private repository", before, testenv.Snapshot(t, p.Dir()))
 	testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
-	if got := realGit(t, dir, "diff", "--name-only", hash+"~", hash); got != "tools/plugin/skills/one/SKILL.md" {
+	if got := testenv.Git(t, dir, "diff", "--name-only", hash+"~", hash); got != "tools/plugin/skills/one/SKILL.md" {
 		t.Errorf("the branch changes %q", got)
 	}
-	realGit(t, p.Dir(), "gc", "-q", "--prune=now")
-	if _, err := p.Tree(realGit(t, dir, "rev-parse", "HEAD")); err != nil {
+	testenv.Git(t, p.Dir(), "gc", "-q", "--prune=now")
+	if _, err := p.Tree(testenv.Git(t, dir, "rev-parse", "HEAD")); err != nil {
 		t.Errorf("the base after a collection in the private repository: %v", err)
 	}
 	fsck(t, p.Dir())
@@ -368,10 +368,10 @@ func TestImportManyFilesOnce(t *testing.T) {
 func BenchmarkPublish(b *testing.B) {
 	dir := userRepo(b)
 	for i := range 2000 {
-		write(b, filepath.Join(dir, "many", fmt.Sprint(i)), fmt.Sprintln("file", i), 0o644)
+		testenv.Write(b, filepath.Join(dir, "many", fmt.Sprint(i)), fmt.Sprintln("file", i))
 	}
-	realGit(b, dir, "add", ".")
-	realGit(b, dir, "commit", "-q", "-m", "many")
+	testenv.Git(b, dir, "add", ".")
+	testenv.Git(b, dir, "commit", "-q", "-m", "many")
 	u, p := openUser(b, dir), newPrivate(b)
 	n := 0
 	for b.Loop() {

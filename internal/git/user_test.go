@@ -18,14 +18,14 @@ import (
 func TestOpenUserFindsTheRepository(t *testing.T) {
 	t.Parallel()
 	dir := userRepo(t)
-	want := realGit(t, dir, "rev-parse", "HEAD")
+	want := testenv.Git(t, dir, "rev-parse", "HEAD")
 	for _, sub := range []string{"", "tools/plugin", "tools/plugin/hooks"} {
 		u := openUser(t, filepath.Join(dir, sub))
 		head, err := u.Head()
 		if diff := cmp.Diff(Head{Commit: want, Branch: "refs/heads/trunk"}, head); err != nil || diff != "" {
 			t.Errorf("%s: head %v (-want +got):\n%s", sub, err, diff)
 		}
-		if u.Subdir() != sub || u.Root() != realGit(t, dir, "rev-parse", "--show-toplevel") {
+		if u.Subdir() != sub || u.Root() != testenv.Git(t, dir, "rev-parse", "--show-toplevel") {
 			t.Errorf("got root %s and subdir %q, want subdir %q", u.Root(), u.Subdir(), sub)
 		}
 	}
@@ -34,45 +34,48 @@ func TestOpenUserFindsTheRepository(t *testing.T) {
 func TestOpenUserKinds(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, dir string) string{
-		"packed":          func(t *testing.T, dir string) string { realGit(t, dir, "gc", "-q", "--prune=now"); return dir },
-		"worktree config": func(t *testing.T, dir string) string { realGit(t, dir, "sparse-checkout", "set", "tools"); return dir },
+		"packed": func(t *testing.T, dir string) string { testenv.Git(t, dir, "gc", "-q", "--prune=now"); return dir },
+		"worktree config": func(t *testing.T, dir string) string {
+			testenv.Git(t, dir, "sparse-checkout", "set", "tools")
+			return dir
+		},
 		"worktree config, version 0": func(t *testing.T, dir string) string {
-			realGit(t, dir, "config", "extensions.worktreeConfig", "false")
+			testenv.Git(t, dir, "config", "extensions.worktreeConfig", "false")
 			return dir
 		},
 		"named formats": func(t *testing.T, dir string) string {
-			realGit(t, dir, "config", "core.repositoryFormatVersion", "1")
-			realGit(t, dir, "config", "extensions.objectFormat", "sha1")
+			testenv.Git(t, dir, "config", "core.repositoryFormatVersion", "1")
+			testenv.Git(t, dir, "config", "extensions.objectFormat", "sha1")
 			return dir
 		},
-		"detached": func(t *testing.T, dir string) string { realGit(t, dir, "checkout", "-q", "--detach"); return dir },
+		"detached": func(t *testing.T, dir string) string { testenv.Git(t, dir, "checkout", "-q", "--detach"); return dir },
 		"linked worktree": func(t *testing.T, dir string) string {
-			realGit(t, dir, "config", "extensions.worktreeConfig", "true")
+			testenv.Git(t, dir, "config", "extensions.worktreeConfig", "true")
 			linked := filepath.Join(t.TempDir(), "linked")
-			realGit(t, dir, "worktree", "add", "-q", "-b", "side", linked)
+			testenv.Git(t, dir, "worktree", "add", "-q", "-b", "side", linked)
 			return linked
 		},
 		"worktree of a bare one": func(t *testing.T, dir string) string {
 			bare, linked := filepath.Join(t.TempDir(), "b.git"), filepath.Join(t.TempDir(), "linked")
-			realGit(t, dir, "clone", "-q", "--bare", dir, bare)
-			realGit(t, bare, "worktree", "add", "-q", linked)
+			testenv.Git(t, dir, "clone", "-q", "--bare", dir, bare)
+			testenv.Git(t, bare, "worktree", "add", "-q", linked)
 			return linked
 		},
 		"shared clone": func(t *testing.T, dir string) string {
-			realGit(t, dir, "gc", "-q")
+			testenv.Git(t, dir, "gc", "-q")
 			clone := filepath.Join(t.TempDir(), "clone")
-			realGit(t, dir, "clone", "-q", "--shared", dir, clone)
+			testenv.Git(t, dir, "clone", "-q", "--shared", dir, clone)
 			return clone
 		},
 		"shallow clone": func(t *testing.T, dir string) string {
 			clone := filepath.Join(t.TempDir(), "clone")
-			realGit(t, dir, "clone", "-q", "--depth=1", "file://"+dir, clone)
+			testenv.Git(t, dir, "clone", "-q", "--depth=1", "file://"+dir, clone)
 			return clone
 		},
 		"submodule": func(t *testing.T, dir string) string {
 			outer := t.TempDir()
-			realGit(t, outer, "init", "-q")
-			realGit(t, outer, "submodule", "--quiet", "add", dir, "inner")
+			testenv.Git(t, outer, "init", "-q")
+			testenv.Git(t, outer, "submodule", "--quiet", "add", dir, "inner")
 			return filepath.Join(outer, "inner")
 		},
 	} {
@@ -81,7 +84,7 @@ func TestOpenUserKinds(t *testing.T) {
 			dir := prepare(t, userRepo(t))
 			u := openUser(t, dir)
 			head, err := u.Head()
-			if want := realGit(t, dir, "rev-parse", "HEAD"); err != nil || head.Commit != want {
+			if want := testenv.Git(t, dir, "rev-parse", "HEAD"); err != nil || head.Commit != want {
 				t.Fatalf("got %v and error %v, want %s", head, err, want)
 			}
 			if head.Detached != (name == "detached") {
@@ -91,7 +94,7 @@ func TestOpenUserKinds(t *testing.T) {
 			hash := candidate(t, p, u, "new words\n")
 			const ref = "refs/heads/loopd/night/c001"
 			testenv.Must(t, u.Publish(t.Context(), p, hash, ref, ""))
-			if got := realGit(t, dir, "show", ref+":tools/plugin/skills/one/SKILL.md"); got != "new words" {
+			if got := testenv.Git(t, dir, "show", ref+":tools/plugin/skills/one/SKILL.md"); got != "new words" {
 				t.Errorf("git reads %q from the branch", got)
 			}
 			fsck(t, dir)
@@ -104,8 +107,8 @@ func TestOpenUserRefuses(t *testing.T) {
 	t.Parallel()
 	setting := func(key, value string) func(*testing.T, string) string {
 		return func(t *testing.T, dir string) string {
-			realGit(t, dir, "config", "core.repositoryFormatVersion", "1")
-			realGit(t, dir, "config", key, value)
+			testenv.Git(t, dir, "config", "core.repositoryFormatVersion", "1")
+			testenv.Git(t, dir, "config", key, value)
 			return dir
 		}
 	}
@@ -122,19 +125,19 @@ func TestOpenUserRefuses(t *testing.T) {
 		"git directory":    {func(t *testing.T, dir string) string { return filepath.Join(dir, ".git") }, "bare"},
 		"in git directory": {func(t *testing.T, dir string) string { return filepath.Join(dir, ".git", "hooks") }, "bare"},
 		"partial, really": {func(t *testing.T, dir string) string {
-			realGit(t, dir, "config", "uploadpack.allowFilter", "true")
+			testenv.Git(t, dir, "config", "uploadpack.allowFilter", "true")
 			clone := filepath.Join(t.TempDir(), "clone")
-			realGit(t, dir, "clone", "-q", "--filter=blob:none", "file://"+dir, clone)
+			testenv.Git(t, dir, "clone", "-q", "--filter=blob:none", "file://"+dir, clone)
 			return clone
 		}, "a partial clone"},
 		"sha256": {func(t *testing.T, _ string) string {
 			dir := t.TempDir()
-			realGit(t, dir, "init", "-q", "--object-format=sha256")
+			testenv.Git(t, dir, "init", "-q", "--object-format=sha256")
 			return dir
 		}, "object format sha256"},
 		"bare": {func(t *testing.T, _ string) string {
 			dir := t.TempDir()
-			realGit(t, dir, "init", "-q", "--bare")
+			testenv.Git(t, dir, "init", "-q", "--bare")
 			return dir
 		}, "bare"},
 	} {
@@ -159,7 +162,7 @@ func TestOpenUserWithoutRepository(t *testing.T) {
 		t.Errorf("got %v, want a NotRepositoryError", err)
 	}
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, ".git"), "gitdir: /nowhere\n", 0o644)
+	testenv.Write(t, filepath.Join(dir, ".git"), "gitdir: /nowhere\n")
 	if _, err := OpenUser(dir); err == nil {
 		t.Error("a pointer to nowhere was opened")
 	}
@@ -168,7 +171,7 @@ func TestOpenUserWithoutRepository(t *testing.T) {
 func TestHeadWithoutCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	realGit(t, dir, "init", "-q", "-b", "trunk")
+	testenv.Git(t, dir, "init", "-q", "-b", "trunk")
 	head, err := openUser(t, dir).Head()
 	if !errors.Is(err, ErrNoCommit) || head.Branch != "refs/heads/trunk" {
 		t.Errorf("got %+v and error %v, want ErrNoCommit on trunk", head, err)
@@ -178,10 +181,10 @@ func TestHeadWithoutCommit(t *testing.T) {
 func TestUserTree(t *testing.T) {
 	t.Parallel()
 	dir := userRepo(t)
-	head := realGit(t, dir, "rev-parse", "HEAD")
+	head := testenv.Git(t, dir, "rev-parse", "HEAD")
 	// What the worktree holds, and what its attributes would make of it, is not what the commit says.
-	write(t, filepath.Join(dir, ".gitattributes"), "* text eol=crlf ident\n", 0o644)
-	write(t, filepath.Join(dir, "tools/plugin/skills/one/SKILL.md"), "dirty\n", 0o644)
+	testenv.Write(t, filepath.Join(dir, ".gitattributes"), "* text eol=crlf ident\n")
+	testenv.Write(t, filepath.Join(dir, "tools/plugin/skills/one/SKILL.md"), "dirty\n")
 	u := openUser(t, dir)
 	got, err := u.Tree(head, "tools/plugin")
 	want := map[string]File{
@@ -211,20 +214,20 @@ func TestDirty(t *testing.T) {
 	u := openUser(t, dir)
 	check := func(what, sub string, want bool) {
 		t.Helper()
-		before := snapshot(t, dir)
+		before := testenv.Snapshot(t, dir)
 		if got, err := u.Dirty(t.Context(), sub); err != nil || got != want {
 			t.Errorf("%s: got %v and error %v, want %v", what, got, err, want)
 		}
-		same(t, "repository", before, snapshot(t, dir))
+		testenv.Same(t, "repository", before, testenv.Snapshot(t, dir))
 	}
 	check("clean", "", false)
-	write(t, filepath.Join(dir, "README"), "edited\n", 0o644)
+	testenv.Write(t, filepath.Join(dir, "README"), "edited\n")
 	check("edited outside", "tools/plugin", false)
 	check("edited", "", true)
 	past := time.Unix(1, 0)
 	testenv.Must(t, os.Chtimes(filepath.Join(dir, "tools/plugin/hooks/start"), past, past))
 	check("touched", "tools/plugin", false)
-	write(t, filepath.Join(dir, "tools/plugin/new"), "", 0o644)
+	testenv.Write(t, filepath.Join(dir, "tools/plugin/new"), "")
 	check("untracked", "tools/plugin", true)
 	check("not a pattern", "to*new", false)
 }
@@ -234,8 +237,8 @@ func TestDirtyRunsNoMonitor(t *testing.T) {
 	t.Parallel()
 	dir, mark := userRepo(t), filepath.Join(t.TempDir(), "ran")
 	script := filepath.Join(t.TempDir(), "monitor")
-	write(t, script, "#!/bin/sh\ntouch "+mark+"\n", 0o755)
-	realGit(t, dir, "config", "core.fsmonitor", script)
+	testenv.WriteMode(t, script, "#!/bin/sh\ntouch "+mark+"\n", 0o755)
+	testenv.Git(t, dir, "config", "core.fsmonitor", script)
 	if _, err := openUser(t, dir).Dirty(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +259,7 @@ func TestGitEnv(t *testing.T) {
 func TestReadOnlyRefusesEveryChange(t *testing.T) {
 	t.Parallel()
 	dir := userRepo(t)
-	before := snapshot(t, dir)
+	before := testenv.Snapshot(t, dir)
 	r := openReadOnly(openUser(t, dir).place)
 	cfg, err := r.Config()
 	testenv.Must(t, err)
@@ -269,5 +272,5 @@ func TestReadOnlyRefusesEveryChange(t *testing.T) {
 			t.Errorf("change %d: got %v, want a refusal", i, err)
 		}
 	}
-	same(t, "repository", before, snapshot(t, dir))
+	testenv.Same(t, "repository", before, testenv.Snapshot(t, dir))
 }

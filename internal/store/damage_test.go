@@ -1,14 +1,12 @@
 package store
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -286,23 +284,11 @@ func TestKilledWriterLosesNothingItAcknowledged(t *testing.T) {
 // returns how many records all its acknowledgements cover.
 func killAfter(t *testing.T, dir string, n int) int {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childDir+"="+dir)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	testenv.Must(t, err)
-	testenv.Must(t, cmd.Start())
-	records, lines := 0, bufio.NewScanner(out)
-	for i := 0; lines.Scan(); i++ {
-		k, err := strconv.Atoi(lines.Text())
+	records := 0
+	for _, line := range testenv.KillAfter(t, testenv.Self(t, childDir+"="+dir), n+1, 0) {
+		k, err := strconv.Atoi(line)
 		testenv.Must(t, err)
 		records += k
-		if i == n {
-			testenv.Must(t, cmd.Process.Kill())
-		}
-	}
-	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Fatalf("writer ended by itself: %v", err)
 	}
 	return records
 }

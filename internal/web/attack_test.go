@@ -70,7 +70,7 @@ func TestNothingThatWasSaidIsRun(t *testing.T) {
 	dir := privateDir(t)
 	n := fabricate(t, dir, plan{candidates: 25, budget: 1500, rich: 80, words: func(i int) string { return attacks[i%25] }, branch: func(i int) string { return attacks[(i+7)%25] }})
 	for i, a := range attacks {
-		write(t, filepath.Join(dir, "spool", fmt.Sprintf("a%02d.yaml", i)), fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", a))
+		testenv.Write(t, filepath.Join(dir, "spool", fmt.Sprintf("a%02d.yaml", i)), fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", a))
 	}
 	o, every := optionsFor(t, dir), strings.Join(attacks, "\n")
 	o.Settings = func() ([]Setting, error) {

@@ -125,7 +125,7 @@ func largeTranscript(tb testing.TB, path string) {
 	if len(data) < 20<<20 {
 		tb.Fatalf("%d bytes", len(data))
 	}
-	write(tb, path, string(data))
+	testenv.Write(tb, path, string(data))
 }
 
 // peakHeap is the most bytes of the heap that were in use until stop is closed.

@@ -183,7 +183,7 @@ func TestInABrowser(t *testing.T) {
 	b, rules := newBrowser(t), axe(t)
 	dir := privateDir(t)
 	n := fabricate(t, dir, plan{candidates: 20, budget: 1500, rich: -1})
-	write(t, filepath.Join(dir, "spool", "ab12.yaml"), "rationale: shorter\nfiles:\n  skills/find/SKILL.md: text\n")
+	testenv.Write(t, filepath.Join(dir, "spool", "ab12.yaml"), "rationale: shorter\nfiles:\n  skills/find/SKILL.md: text\n")
 	o := sealed(t, optionsFor(t, dir))
 	o.Add = func(context.Context, string, string) (string, error) { return "queued it", nil }
 	o.Adopt = (&asksFor{}).adopt

@@ -185,7 +185,7 @@ func TestNoWayOutOfTheDirectory(t *testing.T) {
 	id, none := n.state.Trials[0].ID, n.state.Trials[1].ID
 	const canary = "canary-of-another-file"
 	for _, name := range []string{"secret.txt", "trials/secret.txt"} {
-		write(t, filepath.Join(dir, name), canary)
+		testenv.Write(t, filepath.Join(dir, name), canary)
 	}
 	stderr := filepath.Join(dir, "trials", none, "stderr.txt")
 	testenv.Must(t, os.Remove(stderr))
@@ -215,7 +215,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := privateDir(t)
 	fabricate(t, dir, plan{candidates: 3, budget: 200, rich: 5})
-	write(t, filepath.Join(dir, "spool", "ab12.yaml"), "rationale: shorter\nfiles:\n  skills/find/SKILL.md: text\n")
+	testenv.Write(t, filepath.Join(dir, "spool", "ab12.yaml"), "rationale: shorter\nfiles:\n  skills/find/SKILL.md: text\n")
 	o := optionsFor(t, dir)
 	o.Drop = func(name string) error { t.Errorf("dropped %s", name); return nil }
 	s := openSite(t, o)

@@ -25,7 +25,7 @@ var unkind = "-\u202eשלום\u200b\u200d👩\u200d🔬" + strings.Repeat("n", 2
 func anyNameFits(t *testing.T, b *browser) {
 	dir := privateDir(t)
 	fabricate(t, dir, plan{candidates: 4, budget: 300, rich: 8, suffix: unkind, words: func(int) string { return unkind + " " + strings.Repeat("word ", 40) }})
-	write(t, dir+"/spool/ab12.yaml", fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", unkind))
+	testenv.Write(t, dir+"/spool/ab12.yaml", fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", unkind))
 	o := optionsFor(t, dir)
 	o.Adopt = (&asksFor{odd: unkind}).adopt
 	s := openSite(t, o)

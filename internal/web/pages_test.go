@@ -98,7 +98,7 @@ func TestACheckLeadsToItsLine(t *testing.T) {
 	for i := range 900 {
 		lines = append(lines, assistant("text", "text", fmt.Sprintf("thought %d", i+1)))
 	}
-	write(t, filepath.Join(dir, "trials", id, trial.TranscriptFile), string(jsonLines(t, lines)))
+	testenv.Write(t, filepath.Join(dir, "trials", id, trial.TranscriptFile), string(jsonLines(t, lines)))
 	if body = s.want("/trial/" + id); !strings.Contains(body, "Part 1 of 5") || strings.Contains(body, `id="L700"`) {
 		t.Errorf("the first part of five:\n%s", plainText(body))
 	}
@@ -126,7 +126,7 @@ func TestTasksAreMasked(t *testing.T) {
 	leak := sc.Task.Reveal()
 	dir := privateDir(t)
 	fabricate(t, dir, plan{candidates: 3, budget: 300, rich: 20, words: func(int) string { return "it was told: " + leak + "\n\tand so on" }})
-	write(t, filepath.Join(dir, "spool", "ab12.yaml"), fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", leak))
+	testenv.Write(t, filepath.Join(dir, "spool", "ab12.yaml"), fmt.Sprintf("rationale: %q\nfiles:\n  skills/find/SKILL.md: text\n", leak))
 	runs := harness.NewRuns(tasks, maskWords)
 	bounds := func() map[string]int { return map[string]int{"trial": 30, "raw": 30, "pair": 10} }
 	found := 0
@@ -197,7 +197,7 @@ func oddCampaigns() []oddCampaign {
 		}, want: []string{"the transcript is gone", "axis a", "line 4"}},
 		{name: "no files of the session", plan: &plan{candidates: 1, budget: 200}, path: "trial", want: []string{"nothing is kept of this session's folder"}},
 		{name: "a transcript that was cut", plan: &plan{candidates: 1, budget: 200, rich: 1}, path: "trial", then: func(t *testing.T, dir string, n *night) {
-			write(t, filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile), `{"type":"system"}`+"\n"+`{"type":"assis`)
+			testenv.Write(t, filepath.Join(dir, "trials", n.state.Trials[0].ID, trial.TranscriptFile), `{"type":"system"}`+"\n"+`{"type":"assis`)
 		}, want: []string{"It is not whole: line 2"}},
 		{name: "no price reported", plan: &plan{candidates: 2, budget: 300, unpriced: true}, path: "/", want: []string{"sessions; cost not reported; profile"}, not: []string{"0.00 USD"}},
 		{name: "a session without a price", plan: &plan{candidates: 1, budget: 200, unpriced: true}, path: "trial", want: []string{"List price not reported"}, not: []string{"0.00"}},

@@ -157,12 +157,6 @@ func privateDir(tb testing.TB) string {
 	return dir
 }
 
-func write(tb testing.TB, path, text string) {
-	tb.Helper()
-	testenv.Must(tb, os.MkdirAll(filepath.Dir(path), 0o700))
-	testenv.Must(tb, os.WriteFile(path, []byte(text), 0o600))
-}
-
 func unescaped(tb testing.TB, path string) string {
 	tb.Helper()
 	out, err := url.PathUnescape(path)
