@@ -102,7 +102,7 @@ github.com/landlock-lsm/go-landlock internal/isolate
 github.com/gofrs/flock             internal/store internal/isolate internal/campaign internal/agent
 github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness tests
-github.com/google/jsonschema-go    tests
+github.com/google/jsonschema-go    cmd/loopd tests
 github.com/google/uuid             internal/simmodel internal/standin internal/isolate internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,17 +9,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"loopd/internal/campaign"
 	"loopd/internal/rehearsal"
 	"loopd/report"
 )
 
-//go:embed schema/*.schema.json
-var outputSchemas embed.FS
-
-// output is a kind of JSON that loopd prints or writes. Its schema is derived
-// from the shape by TestOutputSchemas.
+// output is a kind of JSON that loopd prints or writes. Its schema is derived from
+// the shape.
 type output struct {
 	schema string // as the document says it: loopd:KIND/N; another shape, another N
 	shape  reflect.Type
@@ -94,9 +93,52 @@ func (o output) of() string {
 	return strings.TrimLeft(o.verbs+o.kept, ", ")
 }
 
-// text is the JSON Schema (draft 2020-12) of the document.
+// text derives the JSON Schema (draft 2020-12) of the document from its type.
 func (o output) text() ([]byte, error) {
-	return outputSchemas.ReadFile("schema/" + o.kind() + ".schema.json")
+	s, err := jsonschema.ForType(o.shape, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {},
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("derive the schema of %s: %w", o.schema, err)
+	}
+	nullable(o.shape, s)
+	s.Schema, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", o.schema, o.of()
+	if s.Properties["schema"] == nil {
+		s.PropertyOrder, s.Required = append([]string{"schema"}, s.PropertyOrder...), append([]string{"schema"}, s.Required...)
+	}
+	s.Properties["schema"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](o.schema)}
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
+}
+
+// nullable says of maps what the library says of lists alone: that one which is
+// not set is null, and that one which is left out where it is empty never is.
+func nullable(t reflect.Type, s *jsonschema.Schema) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array:
+		if s.Items != nil {
+			nullable(t.Elem(), s.Items)
+		}
+	case reflect.Map:
+		s.Type, s.Types = "", []string{"null", "object"}
+		nullable(t.Elem(), s.AdditionalProperties)
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			p := s.Properties[name]
+			if p == nil {
+				continue
+			}
+			nullable(f.Type, p)
+			if options != "" && len(p.Types) > 0 {
+				p.Type, p.Types = p.Types[1], nil
+			}
+		}
+	}
 }
 
 // marshal writes a document on one line, its schema first. What is of no kind
