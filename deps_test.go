@@ -19,7 +19,6 @@ internal/hint
 internal/testenv
 < internal/atomicfile
   internal/redact
-  internal/mutants
 < stats
 < stats/rival
 < stats/sim

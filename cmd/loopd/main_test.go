@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 			}
 			return setUp(e, filepath.Join(root, "cache"))
 		},
+		Condition: func(what string) (bool, error) { return what == "nightly" && testenv.Nightly(), nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupted": interrupted, "plugin": makePlugin, "remember": remember, "same": same,
 			"json": wantJSON, "replace": replace, "drawnight": drawNight, "api": askAPI, "until": until, "idles": idles, "page": askPage, "nothingheldout": nothingHeldOut,
@@ -66,7 +67,7 @@ func TestScripts(t *testing.T) {
 // sessions side by side, signals and restarts. Under it the others, which compute
 // much or wait much, would take minutes to find nothing. power needs the test's
 // own program, which can be given another machine.
-var underRace = []string{"run", "interrupted", "stopped", "cell", "power", "serve"}
+var underRace = []string{"run", "interrupted", "power", "serve"}
 
 // buildReleased builds the program as it is released, under both of its names.
 func buildReleased(t *testing.T, dir string) {

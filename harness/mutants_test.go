@@ -1,10 +1,8 @@
-package mutants
+package harness_test
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,16 +24,16 @@ import (
 	"loopd/internal/testenv"
 )
 
-// mutated are the packages whose rules are taken away one by one, and seldom
-// those of which the everyday test leaves out the sample, to stay short.
-var (
-	mutated = []string{"harness/transcript", "harness/unprompted"}
-	seldom  = []string{"harness/trace", "harness/repostate"}
-)
+// A mutant is a package with one condition, one row of a table or one alternative
+// of a pattern switched off: the tests of the rules are to notice. All mutants of
+// a package are in one test binary. A condition c is compiled as
+// mutant(7, 8, c), which is true when LOOPD_MUTANT is 7 and false when it is 8,
+// so that a mutant costs one run of the quick tests and no compilation.
+//
+// A survivor is a mutant that no test tells from the original. Each is listed in
+// testdata/survivors.txt with the reason why no input could tell.
 
 const (
-	// everyday is how many mutants of each package the everyday test runs.
-	everyday = 100
 	// slow are the tests that a mutant is not shown, for they take long. late
 	// are those that only a mutant which survived the others is shown.
 	slow = "TestLongLineIsReadWhole|TestMemoryOfAnEndlessStream|TestHugeRecord"
@@ -52,28 +50,25 @@ type build struct {
 	dir     string // the same from here
 	binary  string
 	mutants []mutant
-	digest  [sha256.Size]byte // of the sources
 }
 
-func TestEveryRuleIsNeeded(t *testing.T) {
+func TestMutants_EachIsKilled(t *testing.T) {
 	listed := readSurvivors(t)
-	full := testenv.Nightly()
-	dirs := mutated
-	if full {
-		dirs = slices.Concat(mutated, seldom)
+	if !testenv.Nightly() {
+		t.Skip("5 minutes of the processor; make nightly")
 	}
-	for _, dir := range dirs {
+	for _, dir := range []string{"harness/transcript", "harness/unprompted", "harness/trace", "harness/repostate"} {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			b := newBuild(t, dir)
-			ids := b.sample(everyday, listed)
-			if full {
-				ids = b.sample(len(b.mutants), nil)
+			var ids []int
+			for i := range b.mutants {
+				ids = append(ids, i+1)
 			}
 			alive := b.run(t, ids)
 			for _, complaint := range b.compare(ids, alive, listed) {
 				t.Error(complaint)
 			}
-			t.Logf("%s: %d mutants, %d run, %d killed, %d survivors, kill rate %.1f %%", dir, len(b.mutants), len(ids),
+			t.Logf("%s: %d mutants, %d killed, %d survivors, kill rate %.1f %%", dir, len(ids),
 				len(ids)-len(alive), len(alive), 100*float64(len(ids)-len(alive))/float64(len(ids)))
 		})
 	}
@@ -104,7 +99,7 @@ func (b build) compare(ids []int, alive map[int]bool, listed map[string]string) 
 }
 
 // Every way in which the list and the survivors can differ is a complaint.
-func TestCompare(t *testing.T) {
+func TestMutants_Compare(t *testing.T) {
 	b := build{name: "p", mutants: []mutant{{file: "p/a.go", expr: "a"}, {file: "p/a.go", expr: "b"}, {file: "p/a.go", expr: "b", again: 2}}}
 	first, second := b.mutants[0].String(), b.mutants[1].String()
 	for _, c := range []struct {
@@ -128,24 +123,10 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// sample chooses ids at even distances, and all that are listed. Where it
-// begins follows from the sources, so that in time every mutant has its turn.
-func (b build) sample(n int, listed map[string]string) []int {
-	step := max(1, (len(b.mutants)+n-1)/n)
-	var out []int
-	begin := int(binary.BigEndian.Uint32(b.digest[:]) % uint32(step))
-	for i, m := range b.mutants {
-		if _, excused := listed[m.String()]; excused || i%step == begin {
-			out = append(out, i+1)
-		}
-	}
-	return out
-}
-
 // newBuild rewrites a package beside the checkout and compiles its tests.
 func newBuild(t *testing.T, dir string) build {
 	t.Helper()
-	b := build{name: dir, dir: filepath.Join("..", "..", filepath.FromSlash(dir)), binary: filepath.Join(t.TempDir(), "mutants.test")}
+	b := build{name: dir, dir: filepath.Join("..", filepath.FromSlash(dir)), binary: filepath.Join(t.TempDir(), "mutants.test")}
 	overlay := map[string]string{}
 	temp := t.TempDir()
 	write := func(name, text string) {
@@ -157,13 +138,10 @@ func newBuild(t *testing.T, dir string) build {
 	}
 	p := load(t, b.dir)
 	r := &rewriter{info: p.info, fset: p.fset, seen: map[mutant]int{}}
-	sum := sha256.New()
 	for i, name := range p.names {
 		write(name, r.rewrite(dir+"/"+name, p.texts[i], p.files[i]))
-		io.WriteString(sum, p.texts[i])
 	}
 	write("mutant_switch.go", fmt.Sprintf(helper, p.files[0].Name.Name))
-	sum.Sum(b.digest[:0])
 	b.mutants = r.mutants
 	data, err := json.Marshal(map[string]any{"Replace": overlay})
 	testenv.Must(t, err)
@@ -385,12 +363,12 @@ func h(any interface{}) (name string) {
 }
 `
 
-func TestRewrite(t *testing.T) {
+func TestMutants_Rewrite(t *testing.T) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "p.go", unwritten, parser.SkipObjectResolution)
 	testenv.Must(t, err)
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	config := types.Config{Importer: importer.ForCompiler(fset, "gc", exports(t, filepath.Join("..", "..", "harness")))}
+	config := types.Config{Importer: importer.ForCompiler(fset, "gc", exports(t, "."))}
 	if _, err := config.Check("p", fset, []*ast.File{file}, info); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package mutants
+package harness_test
 
 import (
 	"regexp"
@@ -130,7 +130,7 @@ func class(p string, i int) (members [][2]int, end int) {
 	return members, i + 1
 }
 
-func TestVariantsOfAPattern(t *testing.T) {
+func TestMutants_Variants(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		`a|bc|d`:      {`bc|d`, `a|d`, `a|bc`},
 		`(?i)(x|y)z`:  {`(?i)(y)z`, `(?i)(x)z`, `(x|y)z`},
