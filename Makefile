@@ -22,8 +22,7 @@ build: ## build bin/loopd: one static binary, with fixtures and plugin inside
 	@CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/loopd ./cmd/loopd
 
 demo: build ## a whole campaign in miniature with a simulated model: no account, no key
-	@echo "== rehearse a night with seed 1"
-	@./bin/loopd rehearse --seed 1
+	@./bin/loopd rehearse --seed 1 --candidates 4
 
 baseline: build ## evaluate docs/eval again and write its baseline.json and baseline.md anew
 	@echo "== evaluate docs/eval"

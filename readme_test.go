@@ -116,11 +116,13 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatalf("build ./cmd/loopd: %v\n%s", err, text)
 	}
 	testenv.Must(t, os.Mkdir(filepath.Join(dir, "home"), 0o700))
-	text, err := os.ReadFile("README.md")
-	testenv.Must(t, err)
-	blocks := commands(string(text))
+	blocks := commands(document(t, "README.md"))
 	if len(blocks) == 0 {
 		t.Fatalf("README.md has no block marked %q", marked)
+	}
+	demo := regexp.MustCompile(`(?m)^demo: .*\n\t@\./bin/(loopd .*)$`).FindStringSubmatch(document(t, "Makefile"))
+	if demo == nil || blocks[0][0].typed != demo[1] {
+		t.Errorf("make demo does %q, want the first command of README.md", demo)
 	}
 	for _, block := range blocks {
 		if len(block) == 0 {

@@ -53,10 +53,8 @@ type build struct {
 }
 
 func TestMutants_EachIsKilled(t *testing.T) {
+	testenv.NightlyOnly(t, "5 minutes of the processor")
 	listed := readSurvivors(t)
-	if !testenv.Nightly() {
-		t.Skip("5 minutes of the processor; make nightly")
-	}
 	for _, dir := range []string{"harness/transcript", "harness/unprompted", "harness/trace", "harness/repostate"} {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			b := newBuild(t, dir)

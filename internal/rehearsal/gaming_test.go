@@ -14,6 +14,7 @@ import (
 // elsewhere: naming every record fails the questions about one, and a record that
 // nobody asked for is a detour where nothing is to be decided.
 func TestGamingIsNotKept(t *testing.T) {
+	testenv.NightlyOnly(t, "two whole rehearsals")
 	t.Parallel()
 	ends := map[Kind]loop.Reason{Shotgun: loop.ByFutility, AlwaysWrite: loop.ByVeto}
 	for kind, reason := range map[Kind]string{Shotgun: "shotgun", AlwaysWrite: "detour"} {

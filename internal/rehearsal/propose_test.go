@@ -19,6 +19,7 @@ func nullWorld(p ProposerKind, sessions int) Setup {
 
 // Candidates come without a queue, and nothing is promoted.
 func TestNullWorldOfBuiltin(t *testing.T) {
+	testenv.NightlyOnly(t, "a whole rehearsal")
 	t.Parallel()
 	res, err := Run(t.Context(), options(nullWorld(BuiltinProposer, 90), filepath.Join(testenv.OpenDir(t), "work")))
 	testenv.Must(t, err)
@@ -39,6 +40,7 @@ func TestNullWorldOfBuiltin(t *testing.T) {
 // The agent is played by a script: every leak is refused without a session, and
 // the clean edits pass.
 func TestNullWorldOfAnAgent(t *testing.T) {
+	testenv.NightlyOnly(t, "a whole rehearsal")
 	t.Parallel()
 	res, err := Run(t.Context(), options(nullWorld(AgentProposer, 90), filepath.Join(testenv.OpenDir(t), "work")))
 	testenv.Must(t, err)

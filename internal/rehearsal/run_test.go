@@ -438,6 +438,7 @@ func sameEverywhere(t *testing.T, r Result, results string) {
 // A suite of nine skills, without records, note and judge, is rehearsed by the
 // same program.
 func TestRehearsalWithoutHook(t *testing.T) {
+	testenv.NightlyOnly(t, "a whole rehearsal")
 	t.Parallel()
 	s := Setup{
 		Seed: 1, Agent: StandIn, Profile: loop.Fast, Suite: "nine-skills", Candidates: 2, Sessions: 160, Scenarios: []string{"L1", "C1", "E1", "N1"},

@@ -66,6 +66,14 @@ func NeedClaude(t testing.TB) string {
 // Nightly reports whether the tests run with their full counts.
 func Nightly() bool { return os.Getenv("LOOPD_NIGHTLY") != "" }
 
+// NightlyOnly skips the test every day and says what it costs.
+func NightlyOnly(t testing.TB, cost string) {
+	t.Helper()
+	if !Nightly() {
+		t.Skipf("%s; make nightly", cost)
+	}
+}
+
 // Count returns how often a test repeats something: everyday, or nightly.
 func Count(everyday, nightly int) int {
 	if Nightly() {

@@ -42,12 +42,10 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000
 // takes loopd's own part from the kernel's account of the two. It runs alone:
 // nothing else of this process is to be in the account.
 func TestWhatATrialCosts(t *testing.T) {
-	pairs, cli := 2, agent.Binary{}
-	if testenv.Nightly() {
-		pairs = 25
-		if os.Getenv("LOOPD_CLAUDE") != "" {
-			pairs, cli = 5, realAgent(t)
-		}
+	testenv.NightlyOnly(t, "a minute without anything beside it")
+	pairs, cli := 25, agent.Binary{}
+	if testenv.Claude(t) != "" {
+		pairs, cli = 5, realAgent(t)
 	}
 	c := newCosts(t, cli, walls(t, nobody()))
 	if err := c.trial(); err != nil { // what is done once is done
@@ -67,7 +65,7 @@ func TestWhatATrialCosts(t *testing.T) {
 	table(t, "in parts of the bare session", fmt.Sprintf("%.1f %%", 100*share), "at most 5 %, of the real CLI")
 	// 45 ms are 5 % of such a session where it takes .9 s.
 	table(t, "where a bare session takes .9 s of the processor", ms(time.Duration(share*.9*float64(time.Second))), "at most 45.0 ms, of the real CLI")
-	if testenv.Nightly() && c.real && share > mostShare {
+	if c.real && share > mostShare {
 		t.Error("loopd costs too much")
 	}
 	c.sideBySide()
@@ -118,9 +116,6 @@ func (c *costs) sideBySide() {
 	c.t.Helper()
 	c.trialLoop(8, 8)
 	table(c.t, "8 side by side: all valid", "8 of 8", "")
-	if !testenv.Nightly() {
-		return
-	}
 	var alone, within []spent
 	for range 3 {
 		alone = append(alone, c.bareLoop(4, 4))
