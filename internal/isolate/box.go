@@ -2,10 +2,15 @@ package isolate
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -48,33 +53,34 @@ type Box struct {
 
 // New builds a box. On error nothing is left behind.
 func New(ctx context.Context, o Options) (*Box, error) {
-	if err := o.validate(); err != nil {
-		return nil, fmt.Errorf("make sandbox: %w", err)
-	}
-	base, err := neutralBase(o.Base)
+	b, err := build(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("make sandbox: %w", err)
-	}
-	b, err := claim(base)
-	if err != nil {
-		return nil, fmt.Errorf("make sandbox: %w", err)
-	}
-	if err := errors.Join(ctx.Err(), b.fill(o)); err != nil {
-		return nil, errors.Join(fmt.Errorf("make sandbox: %w", err), b.Remove())
 	}
 	return b, nil
 }
 
-func (o Options) validate() error {
+func build(ctx context.Context, o Options) (*Box, error) {
 	switch {
 	case o.Git == nil:
-		return errors.New("no git template")
+		return nil, errors.New("no git template")
 	case o.Git.fixture != digest(o.Fixture):
-		return ErrOtherFixture
+		return nil, ErrOtherFixture
 	case o.PluginName == "" || o.PluginName != filepath.Base(o.PluginName) || !filepath.IsLocal(o.PluginName):
-		return fmt.Errorf("plugin name %q is not a plain directory name", o.PluginName)
+		return nil, fmt.Errorf("plugin name %q is not a plain directory name", o.PluginName)
 	}
-	return nil
+	base, err := neutralBase(o.Base)
+	if err != nil {
+		return nil, err
+	}
+	b, err := claim(base)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(ctx.Err(), b.fill(o)); err != nil {
+		return nil, errors.Join(err, b.Remove())
+	}
+	return b, nil
 }
 
 // claim makes the box's directory and locks it. A Sweep that looks between the
@@ -105,85 +111,133 @@ func (b *Box) fill(o Options) error {
 		return err
 	}
 	defer root.Close()
-	own := ownerOf(o)
+	own := owner{set: os.Geteuid() == 0 && o.UID != 0, uid: o.UID, gid: o.GID}
 	if own.set {
 		// The session's user must pass through, but not look around.
 		if err := root.Chmod(".", 0o711); err != nil {
 			return err
 		}
 	}
-	for _, dir := range []*string{&b.Home, &b.Config, &b.Tmp} {
-		if *dir, err = b.addDir(root, nil, own); err != nil {
+	for _, path := range []*string{&b.Home, &b.Config, &b.Tmp} {
+		if err := b.addDir(root, path, own, func(*os.Root) error { return nil }); err != nil {
 			return err
 		}
 	}
-	if b.Work, err = b.addDir(root, b.fillWork(o, own), own); err != nil {
+	err = b.addDir(root, &b.Work, own, func(dir *os.Root) error {
+		if b.work, err = dir.OpenRoot("."); err != nil {
+			return err
+		}
+		return errors.Join(writeTree(dir, o.Fixture, own), writeTree(dir, o.Git.files, own))
+	})
+	if err != nil {
 		return err
 	}
 	atomicfile.Failpoint("sandbox.half")
-	shelf, err := b.addDir(root, fillPlugin(o, own), own)
-	b.Plugin = filepath.Join(shelf, o.PluginName)
+	err = b.addDir(root, &b.Plugin, own, func(dir *os.Root) error {
+		copied, err := makeDir(dir, o.PluginName, 0o700, own)
+		if err != nil {
+			return err
+		}
+		defer copied.Close()
+		return writeTree(copied, o.Plugin, own)
+	})
+	b.Plugin = filepath.Join(b.Plugin, o.PluginName)
 	atomicfile.Failpoint("sandbox.laid")
 	return err
 }
 
-// addDir makes a randomly named directory of mode 0700 and lets fill write it.
-func (b *Box) addDir(root *os.Root, fill func(*os.Root) error, own owner) (string, error) {
+// addDir makes a randomly named directory that only its owner may enter, and
+// lets fill write it.
+func (b *Box) addDir(root *os.Root, path *string, own owner, fill func(*os.Root) error) error {
 	name := randomName()
-	dir, err := makeDir(root, name, own)
+	dir, err := makeDir(root, name, 0o700, own)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer dir.Close()
-	if fill != nil {
-		err = fill(dir)
-	}
-	return filepath.Join(b.Root, name), err
-}
-
-func (b *Box) fillWork(o Options, own owner) func(*os.Root) error {
-	return func(dir *os.Root) error {
-		held, err := dir.OpenRoot(".")
-		if err != nil {
-			return err
-		}
-		b.work = held
-		if err := writeTree(dir, o.Fixture, own); err != nil {
-			return err
-		}
-		meta, err := makeDirMode(dir, ".git", 0o755, own)
-		if err != nil {
-			return err
-		}
-		defer meta.Close()
-		return writeTree(meta, o.Git.files, own)
-	}
-}
-
-func fillPlugin(o Options, own owner) func(*os.Root) error {
-	return func(shelf *os.Root) error {
-		dir, err := makeDir(shelf, o.PluginName, own)
-		if err != nil {
-			return err
-		}
-		defer dir.Close()
-		return writeTree(dir, o.Plugin, own)
-	}
+	*path = filepath.Join(b.Root, name)
+	return fill(dir)
 }
 
 // Remove deletes the box, read-only directories included, and gives up its
 // lock. It is safe to call twice.
 func (b *Box) Remove() error {
-	var errs []error
+	var closed error
 	if b.work != nil {
-		errs = append(errs, b.work.Close())
+		closed = b.work.Close()
 		b.work = nil
 	}
 	atomicfile.Failpoint("sandbox.removing")
-	errs = append(errs, removeAll(b.Root), b.lock.Close())
+	err := errors.Join(closed, removeAll(b.Root), b.lock.Close())
 	atomicfile.Failpoint("sandbox.removed")
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("remove sandbox: %w", err)
 	}
 	return nil
+}
+
+// BaseError says that a directory cannot hold boxes because a session in it
+// would read, or be changed by, a file of one of the directories above.
+type BaseError struct {
+	Base string // where boxes were to be made
+	Path string // what is in the way
+}
+
+// Error names both, and what is wrong with it.
+func (e *BaseError) Error() string {
+	return fmt.Sprintf("sandbox base %s: a session would read %s", e.Base, e.Path)
+}
+
+// neutralBase resolves where boxes go and refuses a place that is not neutral.
+func neutralBase(base string) (string, error) {
+	if base == "" {
+		base = os.TempDir()
+	}
+	abs, err := filepath.Abs(base)
+	if err != nil {
+		return "", err
+	}
+	// Programs inside see the resolved path, so that is the one to judge.
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", err
+	}
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		for _, name := range []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude", ".mcp.json", ".git"} {
+			p := filepath.Join(dir, name)
+			if _, err := os.Lstat(p); err == nil {
+				return "", &BaseError{Base: base, Path: p}
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return abs, nil
+		}
+	}
+}
+
+const (
+	nameLen  = 10 // random characters of a box's name
+	checkLen = 8  // characters that only follow from the first ten
+)
+
+// randomName returns a short neutral directory name.
+func randomName() string { return strings.ToLower(rand.Text())[:nameLen] }
+
+// boxName returns a random name that Sweep recognises. The second half follows
+// from the first, so a directory of someone else is taken for a box with a
+// chance of one in 2^40, and nothing in the name tells a session what it is.
+func boxName() string {
+	random := randomName()
+	return random + checkOf(random)
+}
+
+// isBoxName reports whether boxName could have made the name.
+func isBoxName(name string) bool {
+	return len(name) == nameLen+checkLen && checkOf(name[:nameLen]) == name[nameLen:]
+}
+
+func checkOf(random string) string {
+	sum := sha256.Sum256([]byte("directory " + random))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:checkLen]
 }

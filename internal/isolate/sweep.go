@@ -37,22 +37,17 @@ func Sweep(base string) (int, error) {
 		base = os.TempDir()
 	}
 	entries, err := os.ReadDir(base)
-	if err != nil {
-		return 0, fmt.Errorf("sweep sandboxes: %w", err)
-	}
 	removed := 0
-	var errs []error
 	for _, e := range entries {
-		if !e.IsDir() || !isBoxName(e.Name()) {
-			continue
+		if e.IsDir() && isBoxName(e.Name()) {
+			ok, removeErr := sweepOne(filepath.Join(base, e.Name()))
+			if ok {
+				removed++
+			}
+			err = errors.Join(err, removeErr)
 		}
-		ok, err := sweepOne(filepath.Join(base, e.Name()))
-		if ok {
-			removed++
-		}
-		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return removed, fmt.Errorf("sweep sandboxes: %w", err)
 	}
 	return removed, nil
@@ -69,16 +64,15 @@ func sweepOne(root string) (bool, error) {
 	}
 	defer lock.Close()
 	atomicfile.Failpoint("sandbox.swept")
-	if err := removeAll(root); err != nil {
-		return false, err
-	}
-	return true, nil
+	err = removeAll(root)
+	return err == nil, err
 }
 
 // removeAll deletes a directory. A session may have left directories that even
-// their owner cannot empty; those are opened up and the removal tried again.
+// their owner cannot empty: those are opened up, without following a link, and
+// the removal is tried again.
 func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
+	if os.RemoveAll(dir) == nil {
 		return nil
 	}
 	parent, err := os.OpenRoot(filepath.Dir(dir))
@@ -86,33 +80,11 @@ func removeAll(dir string) error {
 		return err
 	}
 	defer parent.Close()
-	if err := openUp(parent, filepath.Base(dir)); err != nil {
-		return err
-	}
-	return os.RemoveAll(dir)
-}
-
-// openUp gives the owner all rights to the directory and those below it. It
-// never follows a link: os.Root would refuse one leading out, and one leading
-// inside ends at a directory that is opened up anyway.
-func openUp(parent *os.Root, name string) error {
-	if err := parent.Chmod(name, 0o700); err != nil {
-		return err
-	}
-	dir, err := parent.OpenRoot(name)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	entries, err := fs.ReadDir(dir.FS(), ".")
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, e := range entries {
-		if e.IsDir() {
-			errs = append(errs, openUp(dir, e.Name()))
+	err = fs.WalkDir(parent.FS(), filepath.Base(dir), func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = parent.Chmod(name, 0o700)
 		}
-	}
-	return errors.Join(errs...)
+		return err
+	})
+	return errors.Join(err, os.RemoveAll(dir))
 }

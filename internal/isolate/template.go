@@ -30,7 +30,7 @@ var ErrOtherFixture = errors.New("git template belongs to another fixture")
 // GitTemplate is the .git directory of a fixture's single commit, kept as
 // bytes: making it costs several processes, copying it costs next to nothing.
 type GitTemplate struct {
-	files   harness.Tree
+	files   harness.Tree // named from the project, as .git/HEAD
 	fixture [sha256.Size]byte
 }
 
@@ -59,7 +59,7 @@ func commitOnce(ctx context.Context, dir string, fixture harness.Tree) (harness.
 	if err := root.Mkdir("home", 0o700); err != nil {
 		return nil, err
 	}
-	work, err := makeDir(root, "work", owner{})
+	work, err := makeDir(root, "work", 0o700, owner{})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,12 @@ func commitOnce(ctx context.Context, dir string, fixture harness.Tree) (harness.
 			return nil, err
 		}
 	}
-	return harness.ReadTree(os.DirFS(filepath.Join(dir, "work", ".git")))
+	made, err := harness.ReadTree(os.DirFS(filepath.Join(dir, "work", ".git")))
+	files := make(harness.Tree, len(made))
+	for name, f := range made {
+		files[".git/"+name] = f
+	}
+	return files, err
 }
 
 // git runs one command with nothing of the user's configuration, identity or

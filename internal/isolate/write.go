@@ -16,34 +16,19 @@ type owner struct {
 	uid, gid int
 }
 
-func ownerOf(o Options) owner {
-	return owner{set: os.Geteuid() == 0 && o.UID != 0, uid: o.UID, gid: o.GID}
-}
-
-// makeDir makes a directory only its owner may enter and opens it.
-func makeDir(parent *os.Root, name string, own owner) (*os.Root, error) {
-	return makeDirMode(parent, name, 0o700, own)
-}
-
-func makeDirMode(parent *os.Root, name string, mode fs.FileMode, own owner) (*os.Root, error) {
-	if err := parent.Mkdir(name, mode); err != nil {
-		return nil, err
+// makeDir makes a directory and opens it.
+func makeDir(parent *os.Root, name string, mode fs.FileMode, own owner) (*os.Root, error) {
+	err := parent.Mkdir(name, mode)
+	if err == nil && own.set {
+		err = parent.Lchown(name, own.uid, own.gid)
 	}
-	if err := own.take(parent, name); err != nil {
-		return nil, err
+	if err == nil {
+		err = parent.Chmod(name, mode) // the umask took bits away that the fixture may rely on
 	}
-	// The umask took bits away that the fixture may rely on.
-	if err := parent.Chmod(name, mode); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return parent.OpenRoot(name)
-}
-
-func (o owner) take(dir *os.Root, name string) error {
-	if !o.set {
-		return nil
-	}
-	return dir.Lchown(name, o.uid, o.gid)
 }
 
 // writeTree writes the files below dir, in order, each directory opened once:
@@ -79,12 +64,11 @@ func openParent(open map[string]*os.Root, name string, own owner) (*os.Root, err
 	if err != nil {
 		return nil, err
 	}
-	d, err := makeDirMode(parent, path.Base(name), 0o755, own)
-	if err != nil {
-		return nil, err
+	d, err := makeDir(parent, path.Base(name), 0o755, own)
+	if err == nil {
+		open[name] = d
 	}
-	open[name] = d
-	return d, nil
+	return d, err
 }
 
 func writeFile(dir *os.Root, name string, file harness.File, own owner) error {
