@@ -1,27 +1,79 @@
 package isolate
 
 import (
+	"bytes"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
+// HelperName is the first argument of loopd's own program when it is started in
+// a sandbox to become the agent.
+const HelperName = "start"
+
 // helperFailed is what a shell says of a program that cannot be started.
 const helperFailed = 126
 
-// HelperMain runs before the agent, inside the walls or about to put them up:
-// where the session has a network of its own it listens on loopback and hands
-// the listening socket out through the door, and it becomes the agent. Its
-// arguments are the program's own, and the numbers of the descriptors that hold
-// the order and, where there is a network, the door. It returns only when that
-// failed.
+// order is what the helper is to do before it becomes the agent. It comes in a
+// file without a name: arguments can be read in the session's process table.
+type order struct {
+	Program string
+	Argv    []string
+	// Processes is the limit of processes and threads to set, 0 for none.
+	Processes uint64
+	// Confine is set where the helper itself isolates the session.
+	Confine *confinement
+}
+
+// addHelper hands loopd's own program on, with what it is to do.
+func (w *Wrapped) addHelper(o order) (program, todo string, err error) {
+	self, err := os.Open(SelfAgent)
+	if err != nil {
+		return "", "", err
+	}
+	program = "/proc/self/fd/" + w.add(self)
+	var data bytes.Buffer
+	if err := gob.NewEncoder(&data).Encode(o); err != nil {
+		return "", "", err
+	}
+	todo, err = w.addData(data.String())
+	return program, todo, err
+}
+
+// addData hands bytes on as an unnamed file in memory.
+func (w *Wrapped) addData(data string) (string, error) {
+	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
+	if err != nil {
+		return "", fmt.Errorf("make input: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "input")
+	number := w.add(f)
+	_, writeErr := io.WriteString(f, data)
+	_, seekErr := f.Seek(0, io.SeekStart)
+	return number, errors.Join(writeErr, seekErr)
+}
+
+// IsHelper reports whether a program was started as the helper: from an
+// inherited descriptor, which no user does.
+func IsHelper(args []string) bool {
+	return len(args) >= 3 && len(args) <= 4 && strings.HasPrefix(args[0], "/proc/self/fd/") && args[1] == HelperName
+}
+
+// HelperMain runs before the agent, in the sandbox or about to put it up: where
+// the session has a network of its own it listens on loopback and hands the
+// listening socket over, and it becomes the agent. Its arguments are the
+// program's own, and the numbers of the descriptors that hold the order and,
+// where there is a network, the handoff. It returns only when that failed.
 func HelperMain(args, environ []string) int {
 	if err := help(args, environ); err != nil {
 		fmt.Fprintln(os.Stderr, "start session:", err)
@@ -37,31 +89,35 @@ func help(args, environ []string) error {
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("mark descriptors: %w", err)
 	}
-	file, err := inherited(args[2])
-	if err != nil {
-		return err
-	}
-	data, err := io.ReadAll(file)
+	o, err := readOrder(args[2])
 	if err != nil {
 		return fmt.Errorf("read order: %w", err)
 	}
-	o, err := readOrder(data)
-	if err != nil {
-		return err
-	}
 	url := ""
 	if len(args) == 4 {
-		if url, err = openDoor(args[3]); err != nil {
-			return fmt.Errorf("open door: %w", err)
+		if url, err = handOver(args[3]); err != nil {
+			return fmt.Errorf("hand socket over: %w", err)
 		}
 	}
 	return fmt.Errorf("run %s: %w", o.Program, o.become(environInside(environ, url)))
 }
 
-// become puts up what walls are the helper's to put up and runs the agent in
-// this process. It returns only when that failed.
+func readOrder(number string) (o order, err error) {
+	file, err := inherited(number)
+	if err != nil {
+		return o, err
+	}
+	err = gob.NewDecoder(file).Decode(&o)
+	if err == nil && (o.Program == "" || len(o.Argv) == 0) {
+		err = errors.New("no program in it")
+	}
+	return o, err
+}
+
+// become isolates the session, where that is the helper's to do, and runs the
+// agent in this process. It returns only when that failed.
 func (o order) become(environ []string) error {
-	runtime.LockOSThread() // the walls are this thread's, and it is the one that becomes the agent
+	runtime.LockOSThread() // what confines is this thread's, and it is the one that becomes the agent
 	if o.Confine != nil {
 		if err := o.Confine.apply(); err != nil {
 			return err
@@ -81,59 +137,56 @@ func inherited(number string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "inherited"), nil
 }
 
-// openDoor hands a listening socket out and waits until it was taken.
-func openDoor(number string) (url string, err error) {
-	door, err := inherited(number)
+// handOver hands a listening socket out and waits until it was taken.
+func handOver(number string) (url string, err error) {
+	to, err := inherited(number)
 	if err != nil {
 		return "", err
 	}
 	listener, port, err := listen()
 	if err != nil {
+		return "", fmt.Errorf("listen: %w", err)
+	}
+	if err := unix.Sendmsg(int(to.Fd()), []byte{1}, unix.UnixRights(listener), nil, unix.MSG_NOSIGNAL); err != nil {
 		return "", err
 	}
-	if err := unix.Sendmsg(int(door.Fd()), []byte{1}, unix.UnixRights(listener), nil, unix.MSG_NOSIGNAL); err != nil {
-		return "", fmt.Errorf("hand socket over: %w", err)
-	}
-	if n, err := door.Read(make([]byte, 1)); n != 1 {
-		return "", fmt.Errorf("hand socket over: not taken: %w", err)
+	if n, err := to.Read(make([]byte, 1)); n != 1 {
+		return "", fmt.Errorf("not taken: %w", err)
 	}
 	return "http://127.0.0.1:" + strconv.Itoa(port), nil
 }
 
 func listen() (fd, port int, err error) {
 	fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err == nil {
+		err = unix.Listen(fd, unix.SOMAXCONN)
+	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("listen: %w", err)
-	}
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return 0, 0, fmt.Errorf("listen: %w", err)
-	}
-	if err := unix.Listen(fd, unix.SOMAXCONN); err != nil {
-		return 0, 0, fmt.Errorf("listen: %w", err)
+		return 0, 0, err
 	}
 	name, err := unix.Getsockname(fd)
-	if err != nil {
-		return 0, 0, fmt.Errorf("listen: %w", err)
+	if addr, ok := name.(*unix.SockaddrInet4); ok {
+		port = addr.Port
 	}
-	addr, ok := name.(*unix.SockaddrInet4)
-	if !ok {
-		return 0, 0, errors.New("listen: no address")
-	}
-	return fd, addr.Port, nil
+	return fd, port, err
 }
 
-// unnamedFile holds bytes in memory; bwrap and the helper read it once.
-func unnamedFile(data string) (*os.File, error) {
-	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("make input: %w", err)
+const baseURL = "ANTHROPIC_BASE_URL="
+
+// environInside is the session's environment: the API's address becomes the
+// address in the sandbox, and what bwrap added goes.
+func environInside(environ []string, url string) []string {
+	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "PWD=") })
+	if url == "" {
+		return env
 	}
-	f := os.NewFile(uintptr(fd), "input")
-	_, werr := io.WriteString(f, data)
-	_, serr := f.Seek(0, io.SeekStart)
-	if err := errors.Join(werr, serr); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("make input: %w", err)
+	i := slices.IndexFunc(env, func(kv string) bool { return strings.HasPrefix(kv, baseURL) })
+	if i < 0 {
+		return append(env, baseURL+url)
 	}
-	return f, nil
+	env[i] = baseURL + url
+	return env
 }

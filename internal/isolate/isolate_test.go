@@ -39,6 +39,18 @@ func TestMain(m *testing.M) {
 	os.Exit(9)
 }
 
+// childProbe prints the text and the hint of a probe that fails.
+func childProbe() int {
+	_, err := Probe(context.Background(), ProbeOptions{Path: os.Getenv("PATH")})
+	e, ok := errors.AsType[*ProbeError](err)
+	if !ok {
+		fmt.Println("got", err)
+		return 1
+	}
+	fmt.Println(e.Text, e.Hint())
+	return 0
+}
+
 func fixture() harness.Tree {
 	return harness.Tree{
 		"README.md":         {Mode: 0o644, Data: []byte("# Postbox\n")},

@@ -215,18 +215,18 @@ func securityTable(t *testing.T) map[string]map[Backend]bool {
 	t.Helper()
 	data, err := os.ReadFile("../../SECURITY.md")
 	testenv.Must(t, err)
-	_, rest, found := strings.Cut(string(data), "| what a session tries | bwrap | landlock | srt | none |\n|---|---|---|---|---|\n")
+	_, rest, found := strings.Cut(string(data), "| what a session tries | bwrap | landlock | none |\n|---|---|---|---|\n")
 	if !found {
 		t.Fatal("SECURITY.md has no table of what each backend stops")
 	}
 	out := make(map[string]map[Backend]bool)
 	for line := range strings.Lines(rest) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if len(cells) != 5 {
+		if len(cells) != 4 {
 			break
 		}
 		row := make(map[Backend]bool)
-		for i, backend := range []Backend{Bwrap, Landlock, SRT, None} {
+		for i, backend := range []Backend{Bwrap, Landlock, None} {
 			switch cell := strings.TrimSpace(cells[i+1]); cell {
 			case "stopped", "-":
 				row[backend] = cell == "stopped"
@@ -244,11 +244,8 @@ func securityTable(t *testing.T) map[string]map[Backend]bool {
 func TestEachRungStopsWhatTheTableSays(t *testing.T) {
 	t.Parallel()
 	table := securityTable(t)
-	for _, backend := range []Backend{Bwrap, Landlock, SRT, None} {
+	for _, backend := range []Backend{Bwrap, Landlock, None} {
 		for _, uid := range users() {
-			if backend == SRT && uid == 0 && os.Geteuid() == 0 {
-				continue // refused
-			}
 			t.Run(fmt.Sprintf("%s as %d", backend, uid), func(t *testing.T) {
 				t.Parallel()
 				walls := rungOrSkip(t, backend, uid)
@@ -366,14 +363,11 @@ func TestLandlockHidesLoopd(t *testing.T) {
 	}
 }
 
-// The sandbox runtime leaves root the kernel's settings, so it is no backend there.
-func TestRuntimeIsRefusedToRoot(t *testing.T) {
+// The sandbox runtime is for macOS, and says what to do here.
+func TestProbe_SandboxRuntimeOnLinux(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root is refused")
-	}
 	_, err := Probe(t.Context(), ProbeOptions{Backend: SRT, Path: os.Getenv("PATH")})
-	if e, ok := errors.AsType[*ProbeError](err); !ok || !strings.Contains(e.Error(), "kernel's settings") {
+	if e, ok := errors.AsType[*ProbeError](err); !ok || !strings.Contains(e.Error(), "on macOS only") || e.Hint() == "" {
 		t.Errorf("got %v", err)
 	}
 }

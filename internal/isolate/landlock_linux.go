@@ -1,20 +1,23 @@
 package isolate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
-	"syscall"
+	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
+
+// leastABI is the oldest Landlock that is a backend: it knows TCP ports.
+const leastABI = 4
 
 // canRead and canWrite are what a session may do with a directory. Devices
 // cannot be made: as root a session could make itself the disk.
@@ -25,13 +28,101 @@ const (
 	ofFiles = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
 )
 
-// landlockABI asks the kernel for its version; 0 for none.
-func landlockABI() int {
-	version, err := ll.LandlockGetABIVersion()
-	if err != nil {
-		return 0
+// confinement is what a session may do under Landlock; all else it may not.
+type confinement struct {
+	ABI   int      // of the kernel, as it was probed
+	Read  []string // directories and files to read and run
+	List  []string // directories whose names alone may be listed
+	Write []string // directories of the box
+	Files []string // single files and devices to read and write
+	Port  int      // the one TCP port that may be connected to, 0 for none
+}
+
+// wrapLandlock starts the helper, which confines itself and becomes the agent.
+// There is no process between it and loopd and no network of its own: what the
+// session started is found by the sweep, and the gateway's port is the one port
+// it may connect to.
+func (s Sandbox) wrapLandlock(out *Wrapped, e Session) (err error) {
+	o := order{Program: e.Agent, Argv: append([]string{"claude"}, e.Args...)}
+	if e.Agent != SelfAgent {
+		if o.Program, err = agentInBox(e.Box, e.Agent); err != nil {
+			return err
+		}
 	}
-	return version
+	if o.Confine, err = s.confine(e, o.Program); err != nil {
+		return err
+	}
+	if o.Processes, err = userLimit(e.Limits.Processes, s.uid); err != nil {
+		return err
+	}
+	helper, todo, err := out.addHelper(o)
+	out.Path, out.Args = helper, []string{HelperName, todo}
+	return err
+}
+
+// startupFiles are read by common programs when they start. Where they are
+// there and closed, every command of a session would complain of it. The
+// machine's own accounts, hosts and process table take the place of those that
+// bubblewrap makes up.
+func startupFiles() []string {
+	return []string{
+		"/proc", "/dev/urandom", "/dev/random", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/os-release",
+		"/etc/bash.bashrc", "/etc/bashrc", "/etc/profile", "/etc/profile.d", "/etc/inputrc", "/etc/zsh", "/etc/gitconfig", "/etc/ssl/openssl.cnf",
+		"/etc/resolv.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/locale.alias", "/etc/magic", "/etc/mime.types",
+	}
+}
+
+// confine lists what the session may do.
+func (s Sandbox) confine(e Session, program string) (*confinement, error) {
+	c := &confinement{
+		ABI: s.abi, Port: e.Port, Write: []string{e.Box.Work, e.Box.Home, e.Box.Config, e.Box.Tmp},
+		Read:  slices.Concat([]string{e.Box.Plugin, program}, systemFiles(), startupFiles()),
+		Files: []string{"/dev/null", "/dev/zero", "/dev/full"}, // Landlock shows the machine's own devices
+	}
+	hidden, err := hidden(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, top := range slices.Concat(s.visible, e.ReadOnly) {
+		if err := c.open(top, hidden); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// open lets a path be read, but for what is hidden below it. Landlock knows no
+// exceptions: a directory that holds something hidden is opened name by name,
+// and a name that is added to it later stays closed.
+func (c *confinement) open(path string, hidden []string) error {
+	resolved, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(hidden, func(h string) bool { return h == resolved || strings.HasPrefix(resolved, h+"/") }) {
+		return nil
+	}
+	within := slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !strings.HasPrefix(h, resolved+"/") })
+	if len(within) == 0 {
+		c.Read = append(c.Read, resolved)
+		return nil
+	}
+	entries, err := os.ReadDir(resolved)
+	if err != nil {
+		return fmt.Errorf("open %s but for what is hidden in it: %w", resolved, err)
+	}
+	for _, entry := range entries {
+		if err := c.open(filepath.Join(resolved, entry.Name()), hidden); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(within, isDir) {
+		c.List = append(c.List, resolved)
+	}
+	return nil
 }
 
 // configOf is everything that a kernel can be asked to refuse, up to what the
@@ -86,10 +177,14 @@ func (c confinement) apply() error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
+	return restrict(fd)
+}
+
+func restrict(ruleset int) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
-	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
+	if err := ll.LandlockRestrictSelf(ruleset, 0); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
 	return nil
@@ -113,29 +208,36 @@ func dropCapabilities() error {
 
 // probeLandlock confines a thread of its own, which ends with the try, and sees
 // that it is refused what a session is to be refused.
-func probeLandlock(context.Context) (abi int, err error) {
-	abi = landlockABI()
-	if abi < leastABI {
-		return abi, &ProbeError{Reason: ReasonNoLandlock, Output: "its version here is " + strconv.Itoa(abi)}
+func probeLandlock(o ProbeOptions) (Sandbox, error) {
+	s := Sandbox{backend: Landlock, uid: o.UID}
+	var err error
+	if s.abi, err = ll.LandlockGetABIVersion(); err != nil || s.abi < leastABI {
+		return s, &ProbeError{
+			Text: "this kernel's Landlock knows no ports", Output: "its version here is " + strconv.Itoa(max(s.abi, 0)),
+			Command: "Linux 6.7 or newer, with landlock in the boot parameter lsm=",
+		}
+	}
+	if _, s.visible, err = findSystem(); err != nil {
+		return s, err
 	}
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
-		return abi, err
+		return s, err
 	}
 	defer os.RemoveAll(dir)
 	outside := filepath.Join(dir, "outside")
 	if err := os.WriteFile(outside, nil, 0o666); err != nil {
-		return abi, err
+		return s, err
 	}
-	said := make(chan error)
+	tried := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends here
-		said <- tryConfined(abi, outside)
+		tried <- tryConfined(s.abi, outside)
 	}()
-	if err := <-said; err != nil {
-		return abi, &ProbeError{Reason: ReasonFailed, Program: "Landlock", Output: err.Error()}
+	if err := <-tried; err != nil {
+		return s, &ProbeError{Text: "Landlock does not work", Output: err.Error()}
 	}
-	return abi, nil
+	return s, nil
 }
 
 func tryConfined(abi int, outside string) error {
@@ -144,10 +246,7 @@ func tryConfined(abi int, outside string) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
+	if err := restrict(fd); err != nil {
 		return err
 	}
 	for _, flags := range []int{unix.O_RDONLY, unix.O_WRONLY} {
@@ -169,81 +268,4 @@ func tryConnect() error {
 		return fmt.Errorf("a port outside was connected to: %v", err)
 	}
 	return nil
-}
-
-// userLimit is the kernel's limit that leaves a session so many processes and
-// threads. Without a user namespace the kernel counts all of the user's.
-func userLimit(processes, uid int) (uint64, error) {
-	if processes <= 0 {
-		return 0, nil
-	}
-	if uid == 0 {
-		uid = os.Geteuid()
-	}
-	threads, err := threadsOf(uid)
-	return uint64(processes + threads), err
-}
-
-// namespaceLimit is the same for a session with a user namespace of its own.
-// Before Linux 5.14 the kernel counted all of the user's there too.
-func namespaceLimit(processes, uid int) (uint64, error) {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return 0, fmt.Errorf("ask the kernel's version: %w", err)
-	}
-	if countsByNamespace(unix.ByteSliceToString(u.Release[:])) {
-		return uint64(max(processes, 0)), nil
-	}
-	return userLimit(processes, uid)
-}
-
-func countsByNamespace(release string) bool {
-	var major, minor int
-	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
-		return false
-	}
-	return major > 5 || major == 5 && minor >= 14
-}
-
-func threadsOf(uid int) (int, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, e := range entries {
-		info, err := e.Info()
-		if _, bad := strconv.Atoi(e.Name()); bad != nil || err != nil {
-			continue
-		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == uid {
-			threads, _ := os.ReadDir(filepath.Join("/proc", e.Name(), "task"))
-			n += len(threads)
-		}
-	}
-	return n, nil
-}
-
-// limitProcesses bounds the threads of the user from here on. It comes last:
-// this program's own are counted too.
-func limitProcesses(n uint64) error {
-	if n == 0 {
-		return nil
-	}
-	var was unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &was); err != nil {
-		return fmt.Errorf("limit processes: %w", err)
-	}
-	n = min(n, was.Max)
-	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
-		return fmt.Errorf("limit processes: %w", err)
-	}
-	return nil
-}
-
-func occupied(info fs.FileInfo) int64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Blocks * 512 // a hole takes no room
-	}
-	return info.Size()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -33,7 +34,9 @@ func (b *Box) Size(ctx context.Context) (int64, error) {
 				return nil
 			}
 			if info, err := d.Info(); err == nil && !d.IsDir() {
-				total += occupied(info)
+				if st, ok := info.Sys().(*syscall.Stat_t); ok {
+					total += st.Blocks * 512 // a hole takes no room
+				}
 			}
 			return ctx.Err()
 		})

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -17,169 +17,86 @@ import (
 // ProbeOptions say which backend to try, where to look for its programs and who
 // will run them.
 type ProbeOptions struct {
-	// Backend is the one to try; bubblewrap's when empty.
+	// Backend is the one to try; bubblewrap when empty.
 	Backend Backend
 	// Path is a list of directories like the variable's.
 	Path string
 	// UID and GID are who sessions run as when loopd is root; 0 for no change.
 	UID, GID int
+
+	kernel string // the directory of the kernel's settings; /proc/sys when empty
 }
 
-// Reason is why there are no walls.
-type Reason string
-
-// The reasons.
-const (
-	ReasonSystem   Reason = "system"   // another operating system
-	ReasonAbsent   Reason = "absent"   // a program of the backend is not installed
-	ReasonAppArmor Reason = "apparmor" // AppArmor lets no program make a user namespace without a profile
-	ReasonRefused  Reason = "refused"  // the kernel or a container refuses user namespaces
-	ReasonOld      Reason = "old"      // this bubblewrap lacks an option
-	ReasonFailed   Reason = "failed"   // it ran and failed in another way
-
-	ReasonNoLandlock Reason = "no landlock" // the kernel has none that is new enough
-)
-
-// ProbeError says why sessions cannot be walled in.
+// ProbeError says why a backend does not work here.
 type ProbeError struct {
-	Reason  Reason
-	Program string // what was tried: bwrap, where it was found
-	Output  string // what it said
-	Missing string // of an absent program, its name
-	knob    string // the setting that refuses, where one is known
+	Text    string // what is wrong
+	Output  string // what the program said
+	Command string // what helps; empty where nothing does
 }
 
-// Error names the reason and what bubblewrap said.
+// Error is what is wrong, with what the program said.
 func (e *ProbeError) Error() string {
-	text := map[Reason]string{
-		ReasonSystem:   e.Program + " needs Linux",
-		ReasonAbsent:   packageOf(e.Missing) + " (" + e.Missing + ") is not on the PATH",
-		ReasonAppArmor: "AppArmor refuses user namespaces to " + e.Program,
-		ReasonRefused:  "user namespaces are refused to " + e.Program,
-		ReasonOld:      e.Program + " is too old",
-		ReasonFailed:   e.Program + " does not work",
-
-		ReasonNoLandlock: "this kernel's Landlock knows no ports",
-	}[e.Reason]
 	if e.Output == "" {
-		return "probe walls: " + text
+		return e.Text
 	}
-	return fmt.Sprintf("probe walls: %s: %s", text, e.Output)
+	return e.Text + ": " + e.Output
 }
 
 // Hint is the command that helps, or what to do where there is none.
-func (e *ProbeError) Hint() string {
-	switch e.Reason {
-	case ReasonAbsent, ReasonOld:
-		if name := packageOf(e.Missing); e.Reason == ReasonAbsent && e.Missing != "bwrap" {
-			if e.Missing == "srt" {
-				return "npm install -g " + name
-			}
-			return "apt-get install " + name
-		}
-		return "apt-get install bubblewrap (dnf, zypper, pacman and apk call it bubblewrap too; 0.5 or newer)"
-	case ReasonAppArmor:
-		return `printf 'abi <abi/4.0>,\ninclude <tunables/global>\nprofile bwrap ` + e.Program +
-			` flags=(unconfined) {\n  userns,\n}\n' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`
-	case ReasonNoLandlock:
-		return "Linux 6.7 or newer, with landlock in the boot parameter lsm="
-	case ReasonRefused:
-		if e.knob != "" {
-			return "sudo sysctl -w " + e.knob
-		}
-		return "in a container: start it with --security-opt seccomp=unconfined, or run outside it"
+func (e *ProbeError) Hint() string { return e.Command }
+
+// Probe tries one backend and proves that it works here by running a program
+// within it, with the options a session gets. A *ProbeError is an answer: it does
+// not work, and why.
+func Probe(ctx context.Context, o ProbeOptions) (Sandbox, error) {
+	s, err := Sandbox{}, error(nil)
+	switch o.Backend {
+	case Bwrap, "":
+		s, err = probeBwrap(ctx, o)
+	case Landlock:
+		s, err = probeLandlock(o)
+	case SRT:
+		s, err = probeSRT(ctx, o)
+	default:
+		err = fmt.Errorf("unknown backend %q", o.Backend)
 	}
-	return ""
+	if err != nil {
+		return Sandbox{}, fmt.Errorf("probe isolation: %w", err)
+	}
+	return s, nil
 }
 
 // probeTime bounds one try; a try takes milliseconds.
 const probeTime = 20 * time.Second
 
-// packageOf is what installs a program.
-func packageOf(program string) string {
-	switch program {
-	case "bwrap":
-		return "bubblewrap"
-	case "rg":
-		return "ripgrep"
-	case "srt":
-		return "@anthropic-ai/sandbox-runtime@" + srtVersion
+// try runs a program as the user sessions will run as. What it says of its
+// failure is no error.
+func try(ctx context.Context, o ProbeOptions, w *Wrapped, dir string) (said string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, w.Path, w.Args...)
+	cmd.Env, cmd.Dir, cmd.ExtraFiles = append([]string{}, w.Env...), dir, w.Files
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay, cmd.SysProcAttr = &out, &out, time.Second, probeAttr(o)
+	runErr := cmd.Run()
+	if err := ctx.Err(); err != nil && runErr != nil {
+		return "", err
 	}
-	return program
+	if said = strings.TrimSpace(out.String()); runErr != nil && said == "" {
+		said = runErr.Error()
+	}
+	if runErr == nil {
+		said = ""
+	}
+	return said, nil
 }
 
-// Backends lists the backends that a system can have, the better first. Anthropic's
-// sandbox runtime is bubblewrap again on Linux, with less of it: there it is
-// taken only when it is asked for.
-func Backends(system string) []Backend {
-	switch system {
-	case "linux":
-		return []Backend{Bwrap, Landlock}
-	case "darwin":
-		return []Backend{SRT}
+func probeAttr(o ProbeOptions) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() == 0 && o.UID != 0 {
+		attr.Credential = &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID)}
 	}
-	return nil
-}
-
-// Probe tries one backend and proves that it works here by running a program
-// within it, with the options a session gets. An error that is a *ProbeError is
-// an answer: there are no such walls, and why.
-func Probe(ctx context.Context, o ProbeOptions) (Sandbox, error) {
-	switch o.Backend {
-	case Bwrap, "":
-		return prober{proc: "/proc/sys"}.probe(ctx, o)
-	case Landlock:
-		return landlockWalls(ctx, o)
-	case SRT:
-		return srtWalls(ctx, o)
-	}
-	return Sandbox{}, fmt.Errorf("probe walls: unknown backend %q", o.Backend)
-}
-
-func landlockWalls(ctx context.Context, o ProbeOptions) (Sandbox, error) {
-	abi, err := probeLandlock(ctx)
-	if _, answer := errors.AsType[*ProbeError](err); answer {
-		return Sandbox{}, err
-	}
-	_, visible, findErr := findSystem()
-	if err := errors.Join(err, findErr); err != nil {
-		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
-	}
-	return Sandbox{backend: Landlock, visible: visible, abi: abi, uid: o.UID}, nil
-}
-
-type prober struct {
-	proc string // the kernel's settings
-}
-
-func (p prober) probe(ctx context.Context, o ProbeOptions) (Sandbox, error) {
-	if runtime.GOOS != "linux" {
-		return Sandbox{}, &ProbeError{Reason: ReasonSystem, Program: "bubblewrap"}
-	}
-	program := findProgram(o.Path, "bwrap")
-	if program == "" {
-		return Sandbox{}, &ProbeError{Reason: ReasonAbsent, Missing: "bwrap"}
-	}
-	system, visible, err := findSystem()
-	if err != nil {
-		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
-	}
-	w := Sandbox{backend: Bwrap, program: program, system: system, visible: visible, uid: o.UID}
-	said, err := w.try(ctx, o)
-	for _, without := range []*bool{&w.nested, &w.sizeless} {
-		if said == "" || err != nil {
-			break
-		}
-		*without = true // older ones, and some kernels, cannot forbid or bound it
-		said, err = w.try(ctx, o)
-	}
-	if err != nil {
-		return Sandbox{}, fmt.Errorf("probe walls: %w", err)
-	}
-	if said != "" {
-		return Sandbox{}, p.reason(program, said)
-	}
-	return w, nil
+	return attr
 }
 
 // findProgram looks through a list of directories; relative ones do not count.
@@ -194,94 +111,44 @@ func findProgram(list, name string) string {
 	return ""
 }
 
-// try runs "true" in a box made for it. What bwrap says of its failure is no
-// error.
-func (w Sandbox) try(ctx context.Context, o ProbeOptions) (said string, err error) {
-	base, err := os.MkdirTemp("", "")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(base)
-	if err := os.Chmod(base, 0o711); err != nil {
-		return "", err
-	}
-	box := &Box{Root: base, Work: base, Plugin: base, Home: base, Config: base, Tmp: base}
-	wrapped, err := w.Wrap(Session{Box: box, Agent: SelfAgent, Limits: Limits{Disk: 1 << 20}})
-	if err != nil {
-		return "", err
-	}
-	defer wrapped.Close()
-	// The helper would be whatever program this code is part of.
-	command := findProgram("/usr/bin:/bin:/run/current-system/sw/bin", "true")
-	return run(ctx, o, append(wrapped.Args[:2:2], "--", command), wrapped)
+// systemFiles are what programs need of /etc. Whole /etc would show the user's
+// accounts and, to root, the shadow file; awk and others are links through
+// alternatives.
+func systemFiles() []string {
+	return []string{"/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"}
 }
 
-func run(ctx context.Context, o ProbeOptions, args []string, w *Wrapped) (said string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, w.Path, args...)
-	cmd.Env, cmd.Dir = []string{}, "/"
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &out, &out, w.Files
-	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = probeAttr(o)
-	runErr := cmd.Run()
-	if err := ctx.Err(); err != nil && runErr != nil {
-		return "", err
-	}
-	if runErr == nil {
-		return "", nil
-	}
-	if said = strings.TrimSpace(out.String()); said == "" {
-		said = runErr.Error()
-	}
-	return said, nil
-}
-
-// probeAttr runs the probe as the user sessions will run as.
-func probeAttr(o ProbeOptions) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setpgid: true}
-	if os.Geteuid() == 0 && o.UID != 0 {
-		attr.Credential = &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID)}
-	}
-	return attr
-}
-
-// reason tells one refusal from another by what bwrap prints and by the
-// kernel's settings: its exit code is always the same.
-func (p prober) reason(program, said string) error {
-	e := &ProbeError{Reason: ReasonFailed, Program: program, Output: said}
-	switch {
-	case strings.Contains(said, "nknown option"):
-		e.Reason = ReasonOld
-	case containsAny(said, "ew namespace", "uid map", "gid map", "RTM_NEWADDR", "No permissions"):
-		e.Reason = ReasonRefused
-		if p.setting("kernel/apparmor_restrict_unprivileged_userns") == "1" {
-			e.Reason = ReasonAppArmor
+// findSystem looks once how this machine lays out its programs. It returns
+// bwrap's options that show them and the directories shown. On most systems
+// several of them are links into /usr.
+func findSystem() (options, visible []string, err error) {
+	for _, p := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"} {
+		info, err := os.Lstat(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-		switch "0" {
-		case p.setting("user/max_user_namespaces"):
-			e.knob = "user.max_user_namespaces=15000"
-		case p.setting("kernel/unprivileged_userns_clone"):
-			e.knob = "kernel.unprivileged_userns_clone=1"
+		if err != nil {
+			return nil, nil, err
+		}
+		visible = append(visible, p)
+		if info.Mode()&fs.ModeSymlink == 0 {
+			options = append(options, "--ro-bind", p, p)
+			continue
+		}
+		target, err := os.Readlink(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		options = append(options, "--symlink", target, p)
+	}
+	for _, p := range systemFiles() {
+		// bwrap would make a link's target in its place.
+		if resolved, err := filepath.EvalSymlinks(p); err == nil {
+			options = append(options, "--ro-bind", resolved, p)
 		}
 	}
-	return e
-}
-
-func containsAny(s string, parts ...string) bool {
-	for _, part := range parts {
-		if strings.Contains(s, part) {
-			return true
-		}
+	if _, err := os.Stat("/usr/lib/os-release"); err == nil {
+		options = append(options, "--symlink", "../usr/lib/os-release", "/etc/os-release")
 	}
-	return false
-}
-
-func (p prober) setting(name string) string {
-	data, err := os.ReadFile(filepath.Join(p.proc, filepath.FromSlash(name)))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return ""
-	}
-	return strings.TrimSpace(string(data))
+	return options, visible, nil
 }

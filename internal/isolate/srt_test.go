@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/internal/testenv"
 )
 
@@ -32,35 +30,29 @@ func TestRuntimeSettings(t *testing.T) {
 	if self, err = filepath.EvalSymlinks(self); err != nil {
 		t.Fatal(err)
 	}
-	w := Sandbox{backend: SRT, program: "/opt/srt/dist/cli.js", tools: map[string]string{"bwrap": "/usr/bin/bwrap", "socat": "/usr/bin/socat", "rg": "/usr/bin/rg"}}
+	w := Sandbox{backend: SRT, program: "/opt/srt/dist/cli.js"}
 	e := Session{Box: srtBox(), Port: 4711, ReadOnly: []string{"/home/u/.rbenv"}, Hidden: []string{secret, "/absent"}}
 	box := []string{"/tmp/box/w", "/tmp/box/h", "/tmp/box/c", "/tmp/box/t"}
-	for _, system := range []string{"linux", "darwin"} {
-		got, err := w.settings(e, "/cache/claude", system)
-		testenv.Must(t, err)
-		want := srtSettings{
-			Network: srtNetwork{AllowedDomains: []string{}, DeniedDomains: []string{}, Strict: true, HTTPProxyPort: 4711, SOCKSProxyPort: 4711},
-			Filesystem: srtFilesystem{
-				DenyRead: append(closedToSRT(system), "/tmp/box", self, resolved), AllowWrite: box, DenyWrite: []string{"/tmp/box/p/letters"}, AllowGitConfig: true,
-				AllowRead: append(slices.Clone(box), "/tmp/box/p/letters", "/cache/claude", "/home/u/.rbenv", "/opt/srt", "/usr/bin/socat"),
-			},
-		}
-		if system == "linux" {
-			want.Bwrap, want.Socat, want.Ripgrep = "/usr/bin/bwrap", "/usr/bin/socat", &srtProgram{"/usr/bin/rg"}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", system, diff)
-		}
-		if data, err := json.Marshal(got); err != nil || strings.Contains(string(data), "null") {
-			t.Errorf("%s: a list is missing: %s, %v", system, data, err)
-		}
+	got, err := w.settings(e, "/cache/claude")
+	testenv.Must(t, err)
+	want := srtSettings{
+		Network: srtNetwork{AllowedDomains: []string{}, DeniedDomains: []string{}, Strict: true, HTTPProxyPort: 4711, SOCKSProxyPort: 4711},
+		Filesystem: srtFilesystem{
+			DenyRead:   []string{"/Users", "/Volumes", "/private/tmp", "/private/var/folders", "/private/var/root", "/opt", "/tmp/box", self, resolved},
+			AllowWrite: box, DenyWrite: []string{"/tmp/box/p/letters"}, AllowGitConfig: true,
+			AllowRead: append(slices.Clone(box), "/tmp/box/p/letters", "/cache/claude", "/home/u/.rbenv", "/opt/srt"),
+		},
+	}
+	testenv.Same(t, "settings", want, got)
+	if data, err := json.Marshal(got); err != nil || strings.Contains(string(data), "null") {
+		t.Errorf("a list is missing: %s, %v", data, err)
 	}
 	e.Port = 0
-	if got, err := w.settings(e, "/cache/claude", "linux"); err != nil || got.Network.HTTPProxyPort != 0 || len(got.Network.AllowedDomains) != 0 {
+	if got, err := w.settings(e, "/cache/claude"); err != nil || got.Network.HTTPProxyPort != 0 || len(got.Network.AllowedDomains) != 0 {
 		t.Errorf("without a gateway: got %+v, %v, want no network", got.Network, err)
 	}
 	e.Box.Work = e.Box.Plugin // a judge's, which has no plugin
-	if got, err := w.settings(e, "/cache/claude", "linux"); err != nil || len(got.Filesystem.DenyWrite) != 0 {
+	if got, err := w.settings(e, "/cache/claude"); err != nil || len(got.Filesystem.DenyWrite) != 0 {
 		t.Errorf("a room for all: got %+v, %v", got.Filesystem, err)
 	}
 }
@@ -71,18 +63,16 @@ func TestRuntimeCommand(t *testing.T) {
 	t.Parallel()
 	environ := []string{"A=it's $HOME `x`", "TMPDIR=/tmp/it's", "ANTHROPIC_BASE_URL=http://127.0.0.1:4711", "ANTHROPIC_API_KEY=dummy-secret"}
 	e := Session{Box: srtBox(), Port: 4711, Args: []string{"-c", `printf '%s|' "$@"; env | sort | grep -v '^PWD\|^SHLVL\|^_='`, "sh", "", "two words", "it's", "$A"}}
-	for system, url := range map[string]string{"linux": "http://127.0.0.1:3128", "darwin": "http://127.0.0.1:4711"} {
-		command := srtCommand(e, "/bin/sh", environ, system)
-		if strings.Contains(command, "dummy-secret") {
-			t.Errorf("%s: a value is on the command line: %s", system, command)
-		}
-		cmd := exec.Command("/bin/sh", "-c", command)
-		cmd.Env = append(slices.Clone(environ), "SANDBOX_RUNTIME=1", "TMPDIR=/tmp/claude", "PATH=/usr/bin:/bin")
-		out, err := cmd.CombinedOutput()
-		want := "|two words|it's|$A|A=it's $HOME `x`\nANTHROPIC_API_KEY=dummy-secret\nANTHROPIC_BASE_URL=" + url + "\nTMPDIR=/tmp/it's\n"
-		if err != nil || string(out) != want {
-			t.Errorf("%s: got %v\n%s\nwant\n%s", system, err, out, want)
-		}
+	command := srtCommand(e, "/bin/sh", environ)
+	if strings.Contains(command, "dummy-secret") {
+		t.Errorf("a value is on the command line: %s", command)
+	}
+	cmd := exec.Command("/bin/sh", "-c", command)
+	cmd.Env = append(slices.Clone(environ), "SANDBOX_RUNTIME=1", "TMPDIR=/tmp/claude", "PATH=/usr/bin:/bin")
+	out, err := cmd.CombinedOutput()
+	want := "|two words|it's|$A|A=it's $HOME `x`\nANTHROPIC_API_KEY=dummy-secret\nANTHROPIC_BASE_URL=http://127.0.0.1:4711\nTMPDIR=/tmp/it's\n"
+	if err != nil || string(out) != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, out, want)
 	}
 }
 
