@@ -76,7 +76,7 @@ func TestLandlockedSessionLeavesNoProcess(t *testing.T) {
 // A whole session of the real CLI on the rungs that have a port.
 func TestRealCLIOnEachRung(t *testing.T) {
 	t.Parallel()
-	for _, rung := range []isolate.Backend{isolate.Landlock, isolate.SRT} {
+	for _, rung := range []isolate.Backend{isolate.Landlock} {
 		t.Run(string(rung), func(t *testing.T) {
 			t.Parallel()
 			path := testenv.NeedClaude(t)

@@ -47,7 +47,7 @@ func ProbeIsolation(ctx context.Context, e Env, rung string) (Isolation, error) 
 		errs = append(errs, err)
 	}
 	if len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("probe walls: there are none for %s", runtime.GOOS))
+		errs = append(errs, fmt.Errorf("probe isolation: there is none for %s", runtime.GOOS))
 	}
 	return g, oneLine(errs)
 }
