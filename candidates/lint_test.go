@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"loopd/internal/testenv"
 )
 
 func rewrite(path, text string) Candidate {
@@ -154,9 +154,7 @@ func TestLintDuplicate(t *testing.T) {
 	in := LintInput{Surface: s, Base: startTree(), Seen: map[string]string{s.Digest(startTree()): "the start", s.Digest(earlier): "c003"}}
 	in.Candidate = rewrite(notePath, "[book] Earlier words.\n")
 	want := []Finding{{Duplicate, "", "the wording is that of c003"}}
-	if diff := cmp.Diff(want, Lint(in)); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "findings", want, Lint(in))
 	in.Base = earlier // the champion moved; going back to the start is nothing new
 	in.Candidate = rewrite(notePath, string(startTree()[notePath]))
 	if got := Lint(in); len(got) != 1 || got[0].Detail != "the wording is that of the start" {

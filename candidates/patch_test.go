@@ -41,9 +41,7 @@ diff --git a/hooks/note.md b/hooks/note.md
 	}
 	got, err := ParsePatch(patch)
 	testenv.Must(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("edits (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "edits", want, got)
 }
 
 func TestParsePatchWithoutGitHeader(t *testing.T) {

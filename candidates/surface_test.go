@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"loopd/internal/testenv"
@@ -58,12 +57,8 @@ func TestApply(t *testing.T) {
 	want := startTree()
 	want[skillPath] = []byte(strings.Replace(startText, "Open the book.", "Open the book at once.", 1))
 	want[notePath] = []byte(whole)
-	if diff := cmp.Diff(want, next); diff != "" {
-		t.Errorf("tree (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(startTree(), base); diff != "" {
-		t.Errorf("the base changed (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "tree", want, next)
+	testenv.Same(t, "the base changed", startTree(), base)
 }
 
 func TestApplyRefuses(t *testing.T) {
@@ -131,9 +126,7 @@ func TestCheck(t *testing.T) {
 		}
 		got = append(got, f.Path+": "+f.Detail)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "findings", want, got)
 }
 
 func TestApplyStaysOnTheSurface(t *testing.T) {

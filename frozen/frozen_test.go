@@ -14,7 +14,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
@@ -180,9 +179,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 				t.Fatalf("before the damage: got %q, want no drift", got)
 			}
 			damage.do(t, dir)
-			if diff := cmp.Diff(damage.want, verify(t, dir, sealed)); diff != "" {
-				t.Errorf("deltas (-want +got):\n%s", diff)
-			}
+			testenv.Same(t, "deltas", damage.want, verify(t, dir, sealed))
 		})
 	}
 }
@@ -368,9 +365,7 @@ func TestMaterialise(t *testing.T) {
 	testenv.Must(t, Materialise(s.FS(), sealed.Mode, dir))
 	got, err := Load(dir)
 	testenv.Must(t, err)
-	if diff := cmp.Diff(materialised(sealed.Entries()), got.Manifest().Entries()); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "entries", materialised(sealed.Entries()), got.Manifest().Entries())
 	if err := Materialise(s.FS(), nil, dir); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over an existing directory: got %v, want fs.ErrExist", err)
 	}

@@ -32,9 +32,7 @@ func TestManifestText(t *testing.T) {
 ./lib/a\040b.rb type=file mode=0644 size=3 nlink=1 sha256digest=98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4
 ./run type=file mode=0755 size=0 nlink=1 sha256digest=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 `
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("text (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "text", want, string(got))
 }
 
 func TestReadManifestReturnsTheSeal(t *testing.T) {
@@ -43,9 +41,7 @@ func TestReadManifestReturnsTheSeal(t *testing.T) {
 	sealed := seal(t, dir)
 	got, err := ReadManifest(dir)
 	testenv.Must(t, err)
-	if diff := cmp.Diff(sealed.Entries(), got.Entries()); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "entries", sealed.Entries(), got.Entries())
 	if got.Digest() != sealed.Digest() {
 		t.Errorf("digest: got %q, want %q", got.Digest(), sealed.Digest())
 	}
@@ -190,9 +186,7 @@ func TestCompareHidesWhatAnUnreadableDirectoryHolds(t *testing.T) {
 		{Path: "a-b", Kind: Unreadable, New: "input/output error"},
 		{Path: "c", Kind: Unreadable, Old: string(digestOf([]byte("c"))), New: "permission denied"},
 	}
-	if diff := cmp.Diff(deltas, Compare(want, got)); diff != "" {
-		t.Errorf("deltas (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "deltas", deltas, Compare(want, got))
 	if got := Compare(want, want); got != nil {
 		t.Errorf("against itself: got %v, want none", got)
 	}

@@ -1,12 +1,11 @@
 package harness
 
 import (
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"loopd/internal/testenv"
 )
@@ -119,9 +118,7 @@ func TestTaskSaysAndEchoes(t *testing.T) {
 			says[phrase] = s.TaskSays(phrase)
 		}
 		want := map[string]bool{"till": true, "TILL": true, "the-till": true, "to round": true, "tills": false, "round till": false, "": false, "--": false}
-		if diff := cmp.Diff(want, says); diff != "" {
-			t.Errorf("%s: says (-want +got):\n%s", role, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%s: says", role), want, says)
 		for text, n := range map[string]int{"change the till to round up": 5, "then change the till, to round": 5, "change the till": 0, "": 0} {
 			if got := s.TaskEchoes(text, 5); got != n {
 				t.Errorf("%s: %q echoes %d words, want %d", role, text, got, n)

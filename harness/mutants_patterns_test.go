@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"loopd/internal/testenv"
 )
 
 // variant is a regular expression with one part left out.
@@ -142,8 +142,6 @@ func TestMutants_Variants(t *testing.T) {
 		for _, v := range variants(pattern) {
 			got = append(got, v.pattern)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", pattern, diff)
-		}
+		testenv.Same(t, pattern, want, got)
 	}
 }

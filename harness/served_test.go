@@ -3,7 +3,7 @@ package harness
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"loopd/internal/testenv"
 )
 
 func TestServedMoved(t *testing.T) {
@@ -19,9 +19,7 @@ func TestServedMoved(t *testing.T) {
 		"another model":        {Served{"m": {"m-1"}}, Served{"m": {"m-2"}}, []string{"m was answered by m-1, is answered by m-2"}},
 		"one beside the known": {Served{"m": {"m-1", "m-2"}}, Served{"m": {"m-2", "m-3"}}, []string{"m was answered by m-1, m-2, is answered by m-3"}},
 	} {
-		if diff := cmp.Diff(tc.want, tc.is.Moved(tc.was)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		testenv.Same(t, name, tc.want, tc.is.Moved(tc.was))
 	}
 }
 
@@ -29,9 +27,7 @@ func TestServedWith(t *testing.T) {
 	t.Parallel()
 	was := Served{"m": {"m-1"}}
 	got := was.With(Served{"m": {"m-1", "m-2"}, "n": {"n-1"}, "": {"x"}, "o": {""}})
-	if diff := cmp.Diff(Served{"m": {"m-1", "m-2"}, "n": {"n-1"}}, got); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", Served{"m": {"m-1", "m-2"}, "n": {"n-1"}}, got)
 	if len(was["m"]) != 1 {
 		t.Errorf("what was known before has changed: %v", was)
 	}

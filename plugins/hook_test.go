@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"loopd/internal/testenv"
@@ -63,9 +62,7 @@ func (p project) wantNote(r result, want string) {
 	if err != nil {
 		p.t.Fatalf("hook printed %q: %v", r.stdout, err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		p.t.Error(diff)
-	}
+	testenv.Same(p.t, "result", want, got)
 }
 
 func TestHookDeliversTheShippedNote(t *testing.T) {

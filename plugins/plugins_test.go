@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 
 	"loopd/internal/testenv"
@@ -289,9 +288,7 @@ func TestNineSkillsAndNothingThatRuns(t *testing.T) {
 		got[strings.Split(name, "/")[1]]++
 	}
 	want := map[string]int{".claude-plugin": 1, "README.md": 1, "agents": 1, "commands": 1, "skills": 9}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "files", want, got)
 	for _, name := range []string{"agents/notes-reader.md", "commands/what-is-due.md"} {
 		var head struct{ Name, Description, Tools string }
 		frontMatter(t, filesOf(t, "quayside")["quayside/"+name], &head)
@@ -314,7 +311,5 @@ func TestHooksAreTheShapeTheCLIReads(t *testing.T) {
 		t.Fatalf("hooks: got %+v, want one SessionStart command", hooks)
 	}
 	want := handler{"command", `"${CLAUDE_PLUGIN_ROOT}/hooks/session-start"`}
-	if diff := cmp.Diff(want, groups[0].Hooks[0]); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, groups[0].Hooks[0])
 }

@@ -41,15 +41,11 @@ func TestInitIsRepeatableAndKeepsRecords(t *testing.T) {
 	if got := p.ok("", "adr-init"); got != "docs/adr is already there\n" {
 		t.Errorf("second adr-init printed %q", got)
 	}
-	if diff := cmp.Diff(before, p.snapshot()); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", before, p.snapshot())
 	index := filepath.Join(p.dir, "docs/adr/README.md")
 	testenv.Must(t, os.Remove(index))
 	p.ok("", "adr-init")
-	if diff := cmp.Diff(before, p.snapshot()); diff != "" {
-		t.Errorf("index made anew: %s", diff)
-	}
+	testenv.Same(t, "index made anew", before, p.snapshot())
 }
 
 func TestNewWritesRecordAndIndex(t *testing.T) {
@@ -66,9 +62,7 @@ func TestNewWritesRecordAndIndex(t *testing.T) {
 		ID: "0001", Title: title, Status: "Proposed", Date: "2031-05-28",
 		AffectedPaths: []string{"app/main.go", `odd "name"`},
 	}
-	if diff := cmp.Diff(want, p.record(name)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, p.record(name))
 	text := p.read(name)
 	if want := "---\n\n# 0001. " + title + "\n\n## Decision\n\nText with $HOME and `ticks`.\n"; !strings.HasSuffix(text, want) {
 		t.Errorf("got %q, want it to end with %q", text, want)
@@ -84,9 +78,7 @@ func TestNewWithoutBodyHasHeadings(t *testing.T) {
 	p := newProject(t)
 	name := strings.TrimSpace(p.ok("", "adr-new", "Plain"))
 	want := record{ID: "0001", Title: "Plain", Status: "Accepted", Date: "2031-05-28", AffectedPaths: []string{}}
-	if diff := cmp.Diff(want, p.record(name)); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, p.record(name))
 	if !strings.Contains(p.read(name), "## Context\n\n## Decision\n\n## Consequences\n") {
 		t.Errorf("no headings in %q", p.read(name))
 	}
@@ -118,9 +110,7 @@ func TestSupersedeEditsBothRecordsAndTheIndex(t *testing.T) {
 
 	want := strings.Replace(before, "status: Accepted\n", "status: Superseded\n", 1)
 	want = strings.Replace(want, `superseded-by: ""`, `superseded-by: "0003"`, 1)
-	if diff := cmp.Diff(want, p.read(old)); diff != "" {
-		t.Errorf("old record: %s", diff)
-	}
+	testenv.Same(t, "old record", want, p.read(old))
 	if got := p.record(name); got.Supersedes != "0001" || got.Status != "Accepted" {
 		t.Errorf("new record: got %+v", got)
 	}
@@ -142,9 +132,7 @@ func TestSupersedeAddsTheKeyToAHandWrittenRecord(t *testing.T) {
 	p.write("docs/adr/0001-hand.md", "---\nid: \"0001\"\ntitle: 'By hand'\nstatus: Accepted\n---\nstatus: text\n")
 	p.ok("", "adr-new", "Next", "--supersedes", "0001")
 	want := "---\nid: \"0001\"\ntitle: 'By hand'\nstatus: Superseded\nsuperseded-by: \"0002\"\n---\nstatus: text\n"
-	if diff := cmp.Diff(want, p.read("docs/adr/0001-hand.md")); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, p.read("docs/adr/0001-hand.md"))
 }
 
 func TestIndexKeepsWordsAroundTheTable(t *testing.T) {
@@ -239,9 +227,7 @@ func TestDamagedIndexIsRefused(t *testing.T) {
 		p.write("docs/adr/README.md", index)
 		before := p.snapshot()
 		p.wantRefusal(p.run("", "adr-new", "T"), []string{"adr-new"}, "lacks the lines")
-		if diff := cmp.Diff(before, p.snapshot()); diff != "" {
-			t.Error(diff)
-		}
+		testenv.Same(t, "result", before, p.snapshot())
 	}
 }
 
@@ -325,9 +311,7 @@ func TestFindRanks(t *testing.T) {
 			slices.Sort(gotIDs)
 			slices.Sort(c.want)
 		}
-		if diff := cmp.Diff(c.want, gotIDs); diff != "" {
-			t.Errorf("%q: %s", c.words, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%q", c.words), c.want, gotIDs)
 	}
 }
 
@@ -341,9 +325,7 @@ func TestFindAndListPrintFields(t *testing.T) {
 	if got := p.ok("", "adr-list", "--status", "Superseded"); got != want {
 		t.Errorf("adr-list: got %q, want %q", got, want)
 	}
-	if diff := cmp.Diff([]string{"0001", "0002", "0003", "0004"}, ids(p.ok("", "adr-list"))); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", []string{"0001", "0002", "0003", "0004"}, ids(p.ok("", "adr-list")))
 }
 
 func TestConcurrentWritersNeverShareANumber(t *testing.T) {

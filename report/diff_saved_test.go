@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/internal/testenv"
 )
@@ -114,9 +112,7 @@ func TestSavedDiffItems(t *testing.T) {
 		},
 	} {
 		d := savedDiff(t, c.a, c.b)
-		if diff := cmp.Diff(append([]string{}, c.want...), texts(d)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, name, append([]string{}, c.want...), texts(d))
 		n := 0
 		for _, text := range c.want {
 			if rest, ok := strings.CutPrefix(text, "! "); ok {

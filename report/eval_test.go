@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/internal/testenv"
 )
@@ -92,9 +90,7 @@ func TestEvalJSONGoesRound(t *testing.T) {
 		testenv.Must(t, e.WriteJSON(&b, e.each))
 		var again EvalDocument
 		testenv.Must(t, json.Unmarshal(b.Bytes(), &again))
-		if diff := cmp.Diff(e, again); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testenv.Same(t, "result", e, again)
 		var suite struct {
 			Suites []struct {
 				Tests    int `xml:"tests,attr"`
@@ -133,9 +129,7 @@ func TestTally(t *testing.T) {
 	if *s.MeanToolCalls != 9.0/4 || *s.MeanDurationMS != 750 || *s.MeanCostEquivalent != 125 || s.Usage.Input != 100 {
 		t.Errorf("means: got %v, %v, %v", *s.MeanToolCalls, *s.MeanDurationMS, *s.MeanCostEquivalent)
 	}
-	if diff := cmp.Diff(map[string]int{"PASS": 2, "none": 2}, s.Verdicts); diff != "" {
-		t.Errorf("verdicts (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "verdicts", map[string]int{"PASS": 2, "none": 2}, s.Verdicts)
 	none := evalOf().Summary
 	if none.MeanToolCalls != nil || none.Rate.Mean != nil || none.Headline() != "0 of 0 pass" {
 		t.Errorf("of nothing: got %+v", none)

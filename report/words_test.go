@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 // TestWords: only the words that changed are marked, and nothing of an added line
@@ -21,9 +22,7 @@ func TestWords(t *testing.T) {
 		{"same", []Piece{{"same", false}}},
 		{"added", []Piece{{"new line", false}}},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	testenv.Same(t, "result", want, got)
 }
 
 // TestWordsLoseNothing: whatever the texts are, the lines say what the diff says.

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/fixtures"
 	"loopd/internal/testenv"
 	"loopd/plugins"
@@ -180,9 +178,7 @@ func TestRemovedRecordIsNotInTheIndex(t *testing.T) {
 		}
 	}
 	p := load(t, s)
-	if diff := cmp.Diff(strings.Join(want, ""), p["docs/adr/README.md"]); diff != "" {
-		t.Errorf("index (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "index", strings.Join(want, ""), p["docs/adr/README.md"])
 	for name, text := range p {
 		if strings.Contains(name+text, "0002") || strings.Contains(strings.ToLower(text), "byte for byte") {
 			t.Errorf("%s still speaks of the removed record", name)

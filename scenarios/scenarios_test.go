@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -181,9 +182,7 @@ func TestSuiteIsWhole(t *testing.T) {
 			got[name][id] = s.Role
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("scenarios and their roles (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "scenarios and their roles", want, got)
 }
 
 // req 36, 47: R4 alone has the graph; its control asks the same without it.
@@ -287,9 +286,7 @@ func TestNineSkillsAreEachAskedFor(t *testing.T) {
 		} else {
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Skill })
 		}
-		if diff := cmp.Diff([]assertion{want}, s.Expect.A); diff != "" {
-			t.Errorf("%s: axis a (-want +got):\n%s", id, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%s: axis a", id), []assertion{want}, s.Expect.A)
 	}
 	if len(missing) > 0 {
 		t.Errorf("no scenario asks for %v", missing)

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"loopd/internal/testenv"
 )
 
 func TestWaterfill(t *testing.T) {
@@ -254,12 +255,8 @@ func TestBetsBitForBit(t *testing.T) {
 		"0x1.de2d866082ef3p-01 0x1p+00 0x1.b5ff2fb682c51p-02 0x1.3ae5ea8d7163bp-01",
 		"0x1.c21e5258429e6p-04 0x1.2f48fe6dd7d6ep-02",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("bits of the bets (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(b, PlaceBets(grid14(), Default())); d != "" {
-		t.Errorf("a second time (-first +second):\n%s", d)
-	}
+	testenv.Same(t, "bits of the bets", want, got)
+	testenv.Same(t, "a second time", b, PlaceBets(grid14(), Default()))
 }
 
 func TestLog1p(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/harness/trace"
 	"loopd/internal/app"
@@ -44,9 +42,7 @@ func TestBaseline(t *testing.T) {
 		kept, err := os.ReadFile(filepath.Join("../../docs/eval", name))
 		made, err2 := os.ReadFile(filepath.Join(dir, name))
 		testenv.Must(t, errors.Join(err, err2))
-		if diff := cmp.Diff(string(kept), string(made)); diff != "" {
-			t.Errorf("docs/eval/%s is not what the program writes; make baseline (-kept +made):\n%s", name, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("docs/eval/%s is not what the program writes; make baseline", name), string(kept), string(made))
 	}
 	var kept report.EvalDocument
 	data, err := os.ReadFile("../../docs/eval/baseline.json")

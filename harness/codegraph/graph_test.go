@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"loopd/harness/codegraph"
@@ -108,15 +107,11 @@ func TestAbsolutePaths(t *testing.T) {
 	// A copy below the root is another file than the one at the root.
 	g = parse(t, `{"nodes":[{"id":"a","source_file":"lib/x.rb"},{"id":"b","source_file":"/r/lib/x.rb"},{"id":"c","source_file":"/r/old/lib/x.rb"}],
 		"edges":[{"source":"b","target":"c","relation":"uses"}]}`)
-	if diff := cmp.Diff([]string{"lib/x.rb", "old/lib/x.rb"}, g.Files()); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "files", []string{"lib/x.rb", "old/lib/x.rb"}, g.Files())
 	wantWay(t, g, way{"lib/x.rb", "old/lib/x.rb", 1, true})
 	// What is not before every absolute path is no root.
 	g = parse(t, `{"nodes":[{"id":"a","source_file":"lib/x.rb"},{"id":"b","source_file":"/r/old/lib/x.rb"},{"id":"c","source_file":"/r/y.rb"}],"edges":[]}`)
-	if diff := cmp.Diff([]string{"/r/old/lib/x.rb", "/r/y.rb", "lib/x.rb"}, g.Files()); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "files", []string{"/r/old/lib/x.rb", "/r/y.rb", "lib/x.rb"}, g.Files())
 }
 
 func TestBadGraphs(t *testing.T) {

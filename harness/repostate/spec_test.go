@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"loopd/harness"
@@ -90,9 +89,7 @@ func TestComparison(t *testing.T) {
 		slices.Sort(got)
 		want := append([]string{}, c.says...)
 		slices.Sort(want)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, name, want, got)
 	}
 }
 
@@ -110,9 +107,7 @@ func TestBefore(t *testing.T) {
 		`{"a": 2, "b": 1, "l": ["x"], "c": [{"author": "m"}]}`:                     {`missing l "z"`},
 		`{"a": 2, "b": 1, "l": ["x", "z"], "c": [{"author": "m"},{"author":"m"}]}`: {"unexpected c by m (collateral)"},
 	} {
-		if diff := cmp.Diff(want, findings(t, s, "a.json", text)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
+		testenv.Same(t, text, want, findings(t, s, "a.json", text))
 	}
 }
 

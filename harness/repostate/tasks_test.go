@@ -1,13 +1,12 @@
 package repostate_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
 	"loopd/harness/repostate"
@@ -66,9 +65,7 @@ func scoreTask(t *testing.T, file string) {
 		}
 		slices.Sort(got)
 		slices.Sort(findings)
-		if diff := cmp.Diff(findings, got); diff != "" {
-			t.Errorf("%s: findings (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%s: findings", name), findings, got)
 		if passed := r.Outcome == harness.Pass; passed != (name == perfect) || r.Case != spec.ID || r.Submission != name {
 			t.Errorf("%s: got %s of %s", name, r.Outcome, r.Case)
 		}

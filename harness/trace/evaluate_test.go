@@ -274,15 +274,11 @@ func TestMetrics(t *testing.T) {
 		harness.ToolCalls: 3, harness.DurationMS: 6120, harness.EvidenceShare: 1, harness.KeywordsSaid: 2,
 		harness.CostEquivalent: 5200 + 1.25*2400 + 0.1*18000 + 5*610,
 	}
-	if diff := cmp.Diff(want, r.Metrics); diff != "" {
-		t.Errorf("metrics (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "metrics", want, r.Metrics)
 	if r.Verdict != "PASS" || r.Usage == nil || r.Usage.Output != 610 {
 		t.Errorf("got verdict %q, usage %+v", r.Verdict, r.Usage)
 	}
-	if diff := cmp.Diff([]string{"query_metrics", "search_logs"}, r.Coverage.Covered); diff != "" {
-		t.Errorf("covered (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "covered", []string{"query_metrics", "search_logs"}, r.Coverage.Covered)
 	k, _ = cases.Of("slow-checkout.json")
 	if r := cases.Contract.Evaluate(k, "slow-checkout.json", []byte(`{}`)); len(r.Coverage.Uncovered) != 2 || r.Usage != nil {
 		t.Errorf("got %+v, %v; want two tools uncovered and no usage", r.Coverage, r.Usage)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/harness/trace"
 	"loopd/internal/testenv"
@@ -105,9 +103,7 @@ func TestNothingToLookAtIsNoPass(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(c.notRun, got); diff != "" {
-			t.Errorf("%s: not run (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%s: not run", name), c.notRun, got)
 	}
 }
 
@@ -126,9 +122,7 @@ func TestChecksAreListed(t *testing.T) {
 	want := slices.Clone(trace.Checks())
 	slices.Sort(want)
 	slices.Sort(seen)
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Errorf("(-listed +asked):\n%s", diff)
-	}
+	testenv.Same(t, "result", want, seen)
 }
 
 // TestDegradedOutput: a rejected answer says so and repeats only what was
@@ -226,9 +220,7 @@ func TestDefaultContractIsInUse(t *testing.T) {
 	} {
 		for _, other := range others {
 			got := contract.Evaluate(k, "a.json", []byte(strings.Replace(good, old, other, 1)))
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s for %s (-want +got):\n%s", other, old, diff)
-			}
+			testenv.Same(t, fmt.Sprintf("%s for %s", other, old), want, got)
 		}
 	}
 	deep := strings.Repeat("[", 9) + `"pong"` + strings.Repeat("]", 9)

@@ -43,15 +43,9 @@ func TestParseReadsEveryPart(t *testing.T) {
 			{Name: "core-notes", Path: "builtin", Source: "core-notes@builtin"},
 		},
 	}
-	if diff := cmp.Diff(want, in); diff != "" {
-		t.Errorf("init (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]Retry{{Line: 4, Attempt: 1, Status: 529, Error: "overloaded"}}, tr.Retries); diff != "" {
-		t.Errorf("retries (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]Task{{Line: 19, ID: "job-1", Status: "completed"}}, tr.Tasks); diff != "" {
-		t.Errorf("tasks (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "init", want, in)
+	testenv.Same(t, "retries", []Retry{{Line: 4, Attempt: 1, Status: 529, Error: "overloaded"}}, tr.Retries)
+	testenv.Same(t, "tasks", []Task{{Line: 19, ID: "job-1", Status: "completed"}}, tr.Tasks)
 	var kinds []string
 	for _, b := range tr.Blocks {
 		kinds = append(kinds, fmt.Sprintf("%d %s %s", b.Line, b.Kind, b.Parent))
@@ -61,9 +55,7 @@ func TestParseReadsEveryPart(t *testing.T) {
 		"12 tool_result toolu_02", "13 text toolu_02", "14 tool_result ", "15 tool_use ", "16 tool_result ", "17 tool_use ",
 		"18 tool_result ", "20 text ",
 	}
-	if diff := cmp.Diff(wantKinds, kinds); diff != "" {
-		t.Errorf("blocks (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "blocks", wantKinds, kinds)
 }
 
 func TestUsageAndCostAreTheLastCumulative(t *testing.T) {
@@ -95,9 +87,7 @@ func TestCallsArePairedWithTheirResults(t *testing.T) {
 	want := map[string]CallStatus{
 		"toolu_01": CallOK, "toolu_02": CallOK, "toolu_03": CallOK, "toolu_04": CallFailed, "toolu_05": CallDenied,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "statuses", want, got)
 	cut, _, _ := strings.Cut(good(t), `{"type":"user"`)
 	if calls := parse(t, cut).ToolUses(); len(calls) != 1 || calls[0].Status != CallUnanswered {
 		t.Errorf("got %+v, want one unanswered call", calls)
@@ -129,9 +119,7 @@ func TestMainTextLeavesOutWhatIsNotTheMainAgents(t *testing.T) {
 	for _, b := range tr.MainText() {
 		lines = append(lines, b.Line)
 	}
-	if diff := cmp.Diff([]int{6, 20}, lines); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "lines", []int{6, 20}, lines)
 	if len(tr.Synthetic) != 1 || tr.Synthetic[0].Text != "API failure" {
 		t.Errorf("got %+v", tr.Synthetic)
 	}
@@ -291,9 +279,7 @@ func TestQuestionsOfACall(t *testing.T) {
 		{"other casing", call("AskUserQuestion", `{"Questions":[{"question":"A?"}]}`), nil},
 		{"other tool", call("Skill", `{"questions":[{"question":"A?"}]}`), nil},
 	} {
-		if diff := cmp.Diff(c.want, c.call.Questions()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		testenv.Same(t, c.name, c.want, c.call.Questions())
 	}
 }
 

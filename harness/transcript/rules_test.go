@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 // The cases of this file are those that mutation of the rules asked for: each
@@ -123,9 +124,7 @@ func TestUnexecutedCalls(t *testing.T) {
 func TestEntriesOfAnInitAreNamed(t *testing.T) {
 	tr := parse(t, `{"type":"system","subtype":"init","plugin_errors":[{"message":"m"},"plain",{"other":1}],"mcp_servers":[{"name":"n"}],"tools":["a",1]}`)
 	in, _ := tr.Init()
-	if diff := cmp.Diff([]string{"m", "plain", `{"other":1}`}, in.PluginErrors); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "errors", []string{"m", "plain", `{"other":1}`}, in.PluginErrors)
 	if !slices.Equal(in.MCPServers, []string{"n"}) || !slices.Equal(in.Tools, []string{"a"}) {
 		t.Errorf("got servers %v, tools %v", in.MCPServers, in.Tools)
 	}

@@ -1,15 +1,16 @@
 package unprompted
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"loopd/harness"
 	"loopd/harness/transcript"
+	"loopd/internal/testenv"
 )
 
 // found lists what a text cites, the dead with a minus in front.
@@ -80,9 +81,7 @@ func TestCitationForms(t *testing.T) { // req 58
 		"my_ADR-0003":                                  nil,
 		"ADR-0003_zone":                                nil,
 	} {
-		if diff := cmp.Diff(want, found(t, text)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%q", text), want, found(t, text))
 	}
 }
 

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 func writing() harness.Scenario {
@@ -78,9 +77,7 @@ func TestJudge(t *testing.T) { // req 20, 27-29, 63
 	}
 	talk := streamOf(say("First thought."), bash("adr-list"), say("Done. Want it written down?"))
 	want := &Question{Text: sc.Judge, Message: "Done. Want it written down?"}
-	if diff := cmp.Diff(want, ask(talk, nil).Question); diff != "" {
-		t.Errorf("the judge sees more or less than the final message (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "the judge sees more or less than the final message", want, ask(talk, nil).Question)
 	for _, c := range []struct {
 		name     string
 		s        *stream

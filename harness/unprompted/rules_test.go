@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/harness/transcript"
+	"loopd/internal/testenv"
 )
 
 // The cases of this file are those that mutation of the rules asked for: each
@@ -76,9 +75,7 @@ func TestEveryReasonIsGiven(t *testing.T) {
 		ReasonCitedSuperseded, ReasonShotgun, ReasonNoConflictFlagged, ReasonNotSaid, ReasonSaidForbidden, ReasonCitedButViolated,
 		ReasonViolated, ReasonNoRecord, ReasonWrongTopic, ReasonSilent, ReasonJudgeNo, ReasonNotDone, ReasonLimitTurns, ReasonLimitTime,
 	}
-	if diff := cmp.Diff(declaredReasons(t), slices.Sorted(slices.Values(reasons))); diff != "" {
-		t.Errorf("the list of reasons here (-declared +listed):\n%s", diff)
-	}
+	testenv.Same(t, "the list of reasons here", declaredReasons(t), slices.Sorted(slices.Values(reasons)))
 	for _, r := range reasons {
 		if !given[r] {
 			t.Errorf("no session gives %s", r)
@@ -247,9 +244,7 @@ func TestProjectAndMetrics(t *testing.T) {
 	if r.Check(harness.AxisA).Outcome != harness.Pass || r.Check(harness.AxisA).Reason != "" {
 		t.Errorf("got %+v", r.Check(harness.AxisA))
 	}
-	if diff := cmp.Diff(map[string]float64{"tool_calls": 2, "subagent_calls": 1, "text_bytes": 5}, r.Metrics); diff != "" {
-		t.Errorf("metrics (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "metrics", map[string]float64{"tool_calls": 2, "subagent_calls": 1, "text_bytes": 5}, r.Metrics)
 	s.add(obj{"type": "result", "subtype": "success", "result": "Done.", "num_turns": 3})
 	in.Transcript = s.transcript(t)
 	if r := Evaluate(in).Result; r.Metrics["turns"] != 3 || r.Outcome != harness.Pass {
@@ -277,9 +272,7 @@ func TestFailedPlaces(t *testing.T) {
 		{"forbidden", []any{bash("adr-list"), say("At noon, UTC.")}, spoilt, nil, []string{"forbidden"}},
 	} {
 		r := evaluate(t, sc, streamOf(c.events...), c.end).Result
-		if diff := cmp.Diff([][]string{c.a, c.b}, [][]string{r.Check(harness.AxisA).Failed, r.Check(harness.AxisB).Failed}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		testenv.Same(t, c.name, [][]string{c.a, c.b}, [][]string{r.Check(harness.AxisA).Failed, r.Check(harness.AxisB).Failed})
 	}
 	in := Input{Scenario: sc, Checker: checker(), Transcript: streamOf(bash("adr-list"), say("At noon, UTC.")).transcript(t), Start: start(), End: start(), LimitTime: true}
 	if got := Evaluate(in).Result.Check(harness.AxisB).Failed; !slices.Equal(got, []string{"limits"}) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
+	"loopd/internal/testenv"
 )
 
 func TestCommand(t *testing.T) {
@@ -15,9 +16,7 @@ func TestCommand(t *testing.T) {
 	got := Command(l, CommandOptions{Model: "model-5-20260101", PluginDir: "/x/letters"})
 	want := strings.Fields("-p --output-format stream-json --verbose --model model-5-20260101 --dangerously-skip-permissions " +
 		"--setting-sources= --strict-mcp-config --plugin-dir /x/letters --max-turns 25 --disallowedTools=WebSearch,Workflow")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("arguments (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "arguments", want, got)
 }
 
 func TestEnviron(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/internal/store"
 	"loopd/internal/testenv"
@@ -66,9 +64,7 @@ func TestACampaignLeavesBranchesAndNothingElse(t *testing.T) {
 	if got := n.git("diff", "--raw", "--abbrev=1", p.Commit+"^", p.Commit); !strings.HasPrefix(got, ":100644 100644 ") {
 		t.Errorf("the commit changes a mode: %q", got)
 	}
-	if diff := cmp.Diff(n.before, n.user()); diff != "" {
-		t.Errorf("the user's repository changed: %s", diff)
-	}
+	testenv.Same(t, "the user's repository changed", n.before, n.user())
 }
 
 func TestReplayGivesTheSameState(t *testing.T) {
@@ -79,12 +75,8 @@ func TestReplayGivesTheSameState(t *testing.T) {
 	again := n.open()
 	defer again.Close()
 	one, two := report.Build(c.Current()), report.Build(again.Current())
-	if diff := cmp.Diff(jsonOf(t, one), jsonOf(t, two)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(string(report.Results(c.states...)), string(report.Results(again.states...))); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", jsonOf(t, one), jsonOf(t, two))
+	testenv.Same(t, "result", string(report.Results(c.states...)), string(report.Results(again.states...)))
 	if stale, err := again.Stale(); err != nil || len(stale) > 0 {
 		t.Errorf("projections behind the ledger: %v, %v", stale, err)
 	}
@@ -177,9 +169,7 @@ func TestIDsContinueAndLeftoversAreQueuedAgain(t *testing.T) {
 	defer c.Close()
 	n.begin(c)
 	want := []string{"c002 waiting", "c003 waiting"}
-	if diff := cmp.Diff(want, verdicts(c.Current())); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, verdicts(c.Current()))
 	if got := c.nextID(0); got != "c004" {
 		t.Errorf("next id: got %s, want c004", got)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"loopd/internal/testenv"
@@ -48,9 +47,7 @@ func TestCampaignKilledAtRandom(t *testing.T) {
 			_, ready := r.sound(fmt.Sprintf("killed after %v", after))
 			slowest = max(slowest, ready)
 		}
-		if diff := cmp.Diff(want, r.finish()); diff != "" {
-			t.Errorf("other verdicts than undisturbed (-want +got):\n%s", diff)
-		}
+		testenv.Same(t, "other verdicts than undisturbed", want, r.finish())
 	}
 	t.Logf("ready again within %v", slowest)
 }
@@ -159,9 +156,7 @@ func TestPowerLoss(t *testing.T) {
 			d.mount()
 			r.sound(fmt.Sprintf("power cut after %d trials", trials))
 		}
-		if diff := cmp.Diff(want, r.finish()); diff != "" {
-			t.Errorf("other verdicts than undisturbed (-want +got):\n%s", diff)
-		}
+		testenv.Same(t, "other verdicts than undisturbed", want, r.finish())
 		d.unmount()
 	}
 }
@@ -245,9 +240,7 @@ func TestADiskThatFills(t *testing.T) {
 		}
 		r := newRigged(t, dir)
 		waits += r.filled(dir, size)
-		if diff := cmp.Diff(want, r.finish()); diff != "" {
-			t.Errorf("%d KiB: other verdicts than undisturbed (-want +got):\n%s", size, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%d KiB: other verdicts than undisturbed", size), want, r.finish())
 		unmount(t, dir)
 	}
 	t.Logf("%d of %d sizes: the campaign waited for room", waits, sizes)

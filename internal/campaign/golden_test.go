@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/internal/store"
 	"loopd/internal/testenv"
 )
@@ -40,9 +38,7 @@ func TestGoldenCampaigns(t *testing.T) {
 			t.Fatalf("%s: got %d campaigns and %v", file, len(states), err)
 		}
 		got := strings.Join(verdictsWithE(states[0]), "\n") + "\n"
-		if diff := cmp.Diff(testenv.Read(t, strings.TrimSuffix(file, ".db.gz")+".txt"), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", file, diff)
-		}
+		testenv.Same(t, file, testenv.Read(t, strings.TrimSuffix(file, ".db.gz")+".txt"), got)
 		audits, err := Audits(t.Context(), l)
 		if err != nil || len(audits) != len(states) || len(audits[0].Wrong) > 0 {
 			t.Errorf("%s: derived again: %+v, %v", file, audits, err)

@@ -77,15 +77,11 @@ func TestEverythingBesideTheLedgerIsMended(t *testing.T) {
 			c, err := Open(t.Context(), n.options())
 			testenv.Must(t, err)
 			n.close(c)
-			if diff := cmp.Diff(want, n.following(s)); diff != "" {
-				t.Error(diff)
-			}
+			testenv.Same(t, "result", want, n.following(s))
 			if d.after != nil {
 				d.after(t)
 			}
-			if diff := cmp.Diff(n.before, n.user()); diff != "" {
-				t.Errorf("the user's repository changed: %s", diff)
-			}
+			testenv.Same(t, "the user's repository changed", n.before, n.user())
 			n.gitIn(n.home.Repo(), "fsck", "--strict", "--no-dangling")
 		})
 	}
@@ -223,9 +219,7 @@ func TestCheckSaysWhatItMended(t *testing.T) {
 	if _, err := Check(t.Context(), blind, false); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(before, n.following(s)); diff != "" {
-		t.Errorf("a check without the suite changed something: %s", diff)
-	}
+	testenv.Same(t, "a check without the suite changed something", before, n.following(s))
 }
 
 func TestReportsOfEarlierCampaignsAreMended(t *testing.T) {
@@ -249,9 +243,7 @@ func TestReportsOfEarlierCampaignsAreMended(t *testing.T) {
 	}
 	delete(want, "user")
 	delete(got, "user")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, got)
 }
 
 func TestPrepareAgainAfterACrashGivesTheSame(t *testing.T) {
@@ -274,9 +266,7 @@ func TestPrepareAgainAfterACrashGivesTheSame(t *testing.T) {
 	s = c.Current()
 	two, err := c.preparer(s).Prepare(t.Context(), s.Champion, s.Progress[0].Candidate)
 	testenv.Must(t, err)
-	if diff := cmp.Diff(one, two); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", one, two)
 	n.run(c)
 	committed := one.(loop.Committed)
 	if p := c.Current().Progress[0]; p.Commit != committed.Commit || p.Ref != committed.Ref {

@@ -67,9 +67,7 @@ func TestPrune(t *testing.T) {
 	}
 	all := s.Sessions()
 	dry := prune(c.states, last.Started, true)
-	if diff := cmp.Diff(Pruned{DryRun: true, Trials: 1, Files: 2, Bytes: 12, Kept: 1}, dry); diff != "" {
-		t.Errorf("dry run: %s", diff)
-	}
+	testenv.Same(t, "dry run", Pruned{DryRun: true, Trials: 1, Files: 2, Bytes: 12, Kept: 1}, dry)
 	if got := n.folders(first.ID, last.ID, "stray"); got != whole+"; "+whole+"; "+whole {
 		t.Errorf("a dry run dropped something: %s", got)
 	}
@@ -80,9 +78,7 @@ func TestPrune(t *testing.T) {
 	// Cut short after its note, it is done the next time.
 	overwrite(t, filepath.Join(n.home.Trials(), first.ID, trial.LaunchFile), "{}")
 	again := prune(c.states, now.Add(time.Hour), false)
-	if diff := cmp.Diff(Pruned{Trials: 2, Files: 3, Bytes: 14, Strays: 1}, again); diff != "" {
-		t.Errorf("the rest: %s", diff)
-	}
+	testenv.Same(t, "the rest", Pruned{Trials: 2, Files: 3, Bytes: 14, Strays: 1}, again)
 	if got := n.folders(first.ID, last.ID, "stray"); got != dropped+"; "+dropped+"; gone" {
 		t.Errorf("after pruning all: %s", got)
 	}
@@ -90,9 +86,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("the note: got %v, want when", gone)
 	}
 	n.close(c)
-	if diff := cmp.Diff(ledgerBefore, n.following(s)); diff != "" {
-		t.Errorf("a projection or a branch changed: %s", diff)
-	}
+	testenv.Same(t, "a projection or a branch changed", ledgerBefore, n.following(s))
 
 	// A campaign under way keeps everything, and so does what may be running.
 	c = n.open()

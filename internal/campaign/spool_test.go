@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/candidates"
 	"loopd/internal/testenv"
 	"loopd/loop"
@@ -70,9 +68,7 @@ func TestSpoolTakesFilesAndPatches(t *testing.T) {
 			Edits: []candidates.Edit{{Path: "hooks/session-start-note.md", Whole: &text}},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, got)
 	if again := n.takeIn(c); len(again) > 0 || len(n.spooled()) > 0 {
 		t.Errorf("a second look found %v and left %v", again, n.spooled())
 	}
@@ -155,9 +151,7 @@ func TestSpoolSetsAsideWhatItCannotRead(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, n.spooled()); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", want, n.spooled())
 	n.takeIn(c)
 	if got := strings.Count(n.log.String(), "spool file refused"); got != len(want)-1 {
 		t.Errorf("refusals said: got %d, want each once, %d", got, len(want)-1)
@@ -207,9 +201,7 @@ func TestSpoolLeavesUnfinishedFilesAlone(t *testing.T) {
 	if got := n.takeIn(c); len(got) > 0 || n.log.Len() > 0 {
 		t.Errorf("taken in %v, said %q", got, n.log.String())
 	}
-	if diff := cmp.Diff(names, n.spooled()); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", names, n.spooled())
 }
 
 func TestSettingAsideNeverOverwrites(t *testing.T) {
@@ -344,9 +336,7 @@ func TestAnEchoOfATaskCostsNothingAndGoesNowhere(t *testing.T) {
 	}
 	n.wantNowhere(c, stretch)
 	n.close(c)
-	if diff := cmp.Diff(n.before, n.user()); diff != "" {
-		t.Errorf("the user's repository changed: %s", diff)
-	}
+	testenv.Same(t, "the user's repository changed", n.before, n.user())
 }
 
 func holds(text, words string) bool {

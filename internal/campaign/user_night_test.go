@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -47,9 +45,7 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 		t.Fatalf("got %d candidates tried, an end %v, and %d commits of the user", tried, s.Ended, len(commits))
 	}
 	log := strings.Fields(n.git("log", "--format=%H", "--reverse", "main"))
-	if diff := cmp.Diff(commits, log[len(log)-len(commits):]); diff != "" {
-		t.Errorf("the user's commits (-made +there):\n%s", diff)
-	}
+	testenv.Same(t, "the user's commits", commits, log[len(log)-len(commits):])
 	if got := len(strings.Split(n.git("reflog", "--all", "--format=%H"), "\n")); got != 2*len(log) { // of HEAD and of main
 		t.Errorf("reflog: got %d entries, want two for each of %d commits", got, len(log))
 	}
@@ -131,9 +127,7 @@ func TestBranchesAreDamagedInEveryPhase(t *testing.T) {
 			if want == nil {
 				want = got
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s, %s: other verdicts (-want +got):\n%s", name, moment, diff)
-			}
+			testenv.Same(t, fmt.Sprintf("%s, %s: other verdicts", name, moment), want, got)
 			n.wantBranch(name+", "+moment, do.moved)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/internal/testenv"
 )
 
@@ -35,9 +33,7 @@ func TestLoad(t *testing.T) {
 			Proposer: CommandModel, ProposerCommand: []string{filepath.Join(dir, "tools/propose"), "--once"}, ProposerTimeout: Span(90 * time.Second), PerNight: 7, DeleteShare: .5,
 		},
 	}
-	if d := cmp.Diff(want, got.Config); d != "" {
-		t.Error(d)
-	}
+	testenv.Same(t, "result", want, got.Config)
 	if starts := got.Config.Starts(); len(starts) != 2 || starts[1] != "0 14 * * 6" {
 		t.Errorf("starts %q", starts)
 	}

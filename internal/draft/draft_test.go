@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/rehearsal"
@@ -130,9 +128,7 @@ func TestLintFinds(t *testing.T) {
 		s := subject(t, c.file)
 		c.change(&s)
 		got := lines(Lint(s))
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, name, c.want, got)
 		for _, line := range got {
 			if spans := harness.NewHeldOut(secret).Overlap(line, 5); len(spans) > 0 {
 				t.Errorf("%s: shows the task: %q", name, line)
@@ -154,12 +150,8 @@ func withObjective(s *Subject) {
 func TestOnly(t *testing.T) {
 	t.Parallel()
 	all := []Finding{{"", Objective, "scenarios", "a"}, {"", Plugin, "launch.yaml", "b"}, {"S1", Echo, "## Task", "c"}, {"S2", Skill, "skill", "d"}}
-	if diff := cmp.Diff([]Finding{all[1], all[3]}, Only(all, []string{"S2"})); diff != "" {
-		t.Errorf("one name (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(all, Only(all, nil)); diff != "" {
-		t.Errorf("no name (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "one name", []Finding{all[1], all[3]}, Only(all, []string{"S2"}))
+	testenv.Same(t, "no name", all, Only(all, nil))
 }
 
 // A new scenario of each role can be read, and lint names what is left to fill
@@ -186,9 +178,7 @@ func TestNewScenarioLacksWhatIsMarked(t *testing.T) {
 			}
 			got = append(got, f.Place)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", role, diff)
-		}
+		testenv.Same(t, string(role), want, got)
 		for line := range strings.Lines(string(text)) {
 			if len(line) > 81 {
 				t.Errorf("%s: a line of %d characters: %s", role, len(line), line)

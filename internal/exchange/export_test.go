@@ -370,7 +370,5 @@ func TestExportRefuses(t *testing.T) {
 	if _, exists := errors.AsType[*ExistsError](err); !exists {
 		t.Errorf("got %v, want ExistsError", err)
 	}
-	if diff := cmp.Diff([]string{"R1/prompt.md"}, paths(t, dir)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testenv.Same(t, "result", []string{"R1/prompt.md"}, paths(t, dir))
 }

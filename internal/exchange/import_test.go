@@ -58,9 +58,7 @@ func TestNothingIsRun(t *testing.T) {
 	}
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, "only-files"), nil, 0o644))
 	after := paths(t, dir)
-	if diff := cmp.Diff(append(paths(t, "testdata/import/native"), "only-files"), after, cmp.Transformer("set", asSet)); diff != "" {
-		t.Errorf("the import changed its source:\n%s", diff)
-	}
+	testenv.Same(t, "the import changed its source", append(paths(t, "testdata/import/native"), "only-files"), after, cmp.Transformer("set", asSet))
 }
 
 func asSet(list []string) map[string]bool {
@@ -170,9 +168,7 @@ func TestPathsThatLeadOut(t *testing.T) {
 				t.Errorf("got the files %q", d.Files.Paths())
 			}
 			want := []harness.SourceField{{Field: "files", Value: file}}
-			if diff := cmp.Diff(want, d.Scenario.Draft.Unmapped); diff != "" {
-				t.Errorf("unmapped, -want +got:\n%s", diff)
-			}
+			testenv.Same(t, "unmapped,", want, d.Scenario.Draft.Unmapped)
 			if d.Scenario.Fixture != "" {
 				t.Errorf("got the fixture %s of no files", d.Scenario.Fixture)
 			}
@@ -194,9 +190,7 @@ func TestScalarsAreRaw(t *testing.T) {
 				continue
 			}
 			want := []harness.SourceField{{Field: "size", Value: strings.Trim(value, `'"`)}}
-			if diff := cmp.Diff(want, found.Drafts[0].Scenario.Draft.Unmapped); diff != "" {
-				t.Errorf("%s, %s:\n%s", value, format, diff)
-			}
+			testenv.Same(t, fmt.Sprintf("%s, %s", value, format), want, found.Drafts[0].Scenario.Draft.Unmapped)
 		}
 	}
 }
@@ -255,17 +249,13 @@ func TestWriteOverwritesNothing(t *testing.T) {
 		if _, exists := errors.AsType[*ExistsError](err); !exists {
 			t.Errorf("%s: got %v, want ExistsError", name, err)
 		}
-		if diff := cmp.Diff([]string{name}, paths(t, dir)); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", name, diff)
-		}
+		testenv.Same(t, name, []string{name}, paths(t, dir))
 	}
 	dir := testenv.Tree(t, t.TempDir(), map[string]string{"scenarios": "a file where a folder belongs"})
 	if _, err := found.Write(dir); err == nil {
 		t.Error("wrote below a file")
 	}
-	if diff := cmp.Diff([]string{"scenarios"}, paths(t, dir)); diff != "" {
-		t.Errorf("half a write is left: -want +got:\n%s", diff)
-	}
+	testenv.Same(t, "half a write is left", []string{"scenarios"}, paths(t, dir))
 }
 
 // A tag that would open a task to proposers does not do so unseen.
@@ -278,7 +268,5 @@ func TestAPracticeTagIsFlagged(t *testing.T) {
 		t.Errorf("got the role %s, flags %q", sc.Role, sc.Draft.Flags)
 	}
 	want := []harness.SourceField{{Field: "tags", Value: `["hook:loud","role:king","other"]`}}
-	if diff := cmp.Diff(want, sc.Draft.Meta); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testenv.Same(t, "result", want, sc.Draft.Meta)
 }

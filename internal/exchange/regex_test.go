@@ -78,9 +78,7 @@ func TestAlternativesAreSplitOnlyWhereTheyAreWhole(t *testing.T) {
 		`(?:a)|`:                  {"(?:a)|"},
 		`a|b`:                     {"a|b"},
 	} {
-		if diff := cmp.Diff(want, alternatives(pattern)); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", pattern, diff)
-		}
+		testenv.Same(t, pattern, want, alternatives(pattern))
 	}
 }
 

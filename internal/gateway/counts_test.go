@@ -62,9 +62,7 @@ func TestTokensAreCountedOnce(t *testing.T) {
 	want := map[string]harness.Usage{
 		"model-5": {Input: 2000, Output: 130, CacheRead: 1000, CacheWrite: 400}, "model-5-20260101": one, "other": one,
 	}
-	if diff := cmp.Diff(want, got.Usage); diff != "" {
-		t.Errorf("tokens (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "tokens", want, got.Usage)
 	whole := (2*1000 + 10*90 + .2*500 + 2.5*200) / 1e6
 	if short := (2*1000 + 10*40 + .2*500 + 2.5*200) / 1e6; !near(got.USD, 2*whole+short) || got.Priced {
 		t.Errorf("cost %v, priced %t; want %v, of which a model had no price", got.USD, got.Priced, 2*whole+short)

@@ -125,9 +125,7 @@ func TestOnlyTheCredentialIsReplaced(t *testing.T) {
 		if tt.wantAuth != "" {
 			want.Set("Authorization", tt.wantAuth)
 		}
-		if diff := cmp.Diff(want, got.Header); diff != "" {
-			t.Errorf("%s: headers (-want +got):\n%s", tt.name, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%s: headers", tt.name), want, got.Header)
 		if gotBody != `{"a": 1}` || got.URL.RequestURI() != "/v1/messages?beta=true" {
 			t.Errorf("%s: got %s with body %q", tt.name, got.URL, gotBody)
 		}
@@ -307,9 +305,7 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 		ExposedTo: map[string]bool{"msg_1": false, "msg_2": false, "msg_3": false}, Usage: map[string]harness.Usage{}, Priced: true, Served: harness.Served{},
 	}
 	got := tap.Report()
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Report{}, "LastActivity")); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "report", want, got, cmpopts.IgnoreFields(Report{}, "LastActivity"))
 	if since := time.Since(tap.LastActivity()); since < 0 || since > time.Minute {
 		t.Errorf("last activity %v ago", since)
 	}
@@ -451,9 +447,7 @@ func FuzzEventReader(f *testing.F) {
 			b.feed(data[:min(size, len(data))])
 		}
 		b.end()
-		if diff := cmp.Diff(whole.Report(), pieces.Report()); diff != "" {
-			t.Errorf("cut in pieces it reads otherwise:\n%s", diff)
-		}
+		testenv.Same(t, "cut in pieces it reads otherwise", whole.Report(), pieces.Report())
 	})
 }
 

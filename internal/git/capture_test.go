@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/internal/testenv"
 )
 
@@ -59,9 +57,7 @@ func TestBranchesAndTags(t *testing.T) {
 		{Name: "v1", Commit: first, Tree: testenv.Git(t, dir, "rev-parse", "trunk~1^{tree}"), Subject: "first", Message: "of the first"},
 		{Name: "v2", Commit: trunk, Tree: testenv.Git(t, dir, "rev-parse", "trunk^{tree}"), Subject: "second"},
 	}
-	if diff := cmp.Diff(want, tags); diff != "" {
-		t.Errorf("tags (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "tags", want, tags)
 	tracked, err := u.Tracked(trunk)
 	if err != nil || len(tracked) != 4 || !tracked["tools/plugin/skills/one/SKILL.md"] || !tracked["README"] {
 		t.Errorf("tracked: got %v, %v", tracked, err)
@@ -109,9 +105,7 @@ func TestWorktree(t *testing.T) {
 		{"tools/plugin/link", Symlink, sum("skills/one"), 10},
 		{"tools/plugin/skills/one/SKILL.md", Regular, sum("one\n"), 4},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "result", want, got)
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := openUser(t, dir).Worktree(stopped); !errors.Is(err, context.Canceled) {

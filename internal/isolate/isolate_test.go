@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/internal/testenv"
 )
@@ -98,9 +96,7 @@ func TestBoxIsTheFixtureAndNothingElse(t *testing.T) {
 	b := newBox(t, options(t, testenv.OpenDir(t)))
 	got, err := b.Snapshot(t.Context())
 	testenv.Must(t, err)
-	if diff := cmp.Diff(fixture(), got); diff != "" {
-		t.Errorf("project differs from the fixture (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "project differs from the fixture", fixture(), got)
 	for _, dir := range []string{b.Root, b.Work, b.Plugin, b.Home, b.Config, b.Tmp} {
 		info, err := os.Stat(dir)
 		testenv.Must(t, err)

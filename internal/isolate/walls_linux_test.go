@@ -194,9 +194,7 @@ func TestNothingOutsideCanBeChanged(t *testing.T) {
 			t.Errorf("uid %d: %q attacks were made, %v, want %d", uid, n, err, len(attacks))
 		}
 		after := []map[string]string{state(t, safe), state(t, own.Plugin), state(t, other.Root)}
-		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("uid %d: changed outside (-before +after):\n%s", uid, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("uid %d: changed outside", uid), before, after)
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
@@ -101,9 +99,7 @@ func TestPlanKinds(t *testing.T) {
 				t.Errorf("%s: candidate %d: got id %s, want %s", name, i, p.ID, want)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: kinds (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%s: kinds", name), want, got)
 		if free != 5 {
 			t.Errorf("%s: free of cost: got %d, want 5", name, free)
 		}

@@ -414,9 +414,7 @@ func sameEverywhere(t *testing.T, r Result, results string) {
 	if w.err != nil {
 		t.Fatal(w.err)
 	}
-	if diff := cmp.Diff(verdictsOf(w.result), verdictsOf(r)); diff != "" {
-		t.Errorf("other verdicts than undisturbed (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "other verdicts than undisturbed", verdictsOf(w.result), verdictsOf(r))
 	if diff := cmp.Diff(w.result.GateE, r.GateE); diff != "" || r.Outcome != w.result.Outcome {
 		t.Errorf("got outcome %s, want %s; evidence at the gate (-want +got):\n%s", r.Outcome, w.result.Outcome, diff)
 	}
@@ -427,9 +425,7 @@ func sameEverywhere(t *testing.T, r Result, results string) {
 			t.Errorf("trial %s: got %d rows, want 1", id, len(same))
 		}
 	}
-	if diff := cmp.Diff(measured(w.rows), measured(got)); diff != "" {
-		t.Errorf("other trials than undisturbed (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "other trials than undisturbed", measured(w.rows), measured(got))
 	if !r.UserUntouched {
 		t.Error("the user's repository was changed")
 	}

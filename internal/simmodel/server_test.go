@@ -3,6 +3,7 @@ package simmodel_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"loopd/harness"
@@ -119,9 +119,7 @@ func TestTurns(t *testing.T) {
 			ids[id] = true
 		}
 		delete(got, "id")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("turn %d (-want +got):\n%s", n, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("turn %d", n), want, got)
 		again := read(t, post(t, srv.URL()+"/v1/messages", body(n, false)))
 		if again["id"] != m["id"] {
 			t.Errorf("turn %d: asked again, got another answer", n)
@@ -157,12 +155,8 @@ func TestStreamSpellsTheSameAnswer(t *testing.T) {
 		names, streamed := assemble(t, resp.Body)
 		want := []string{"message_start", "ping", "content_block_start", "content_block_delta", "content_block_delta",
 			"content_block_stop", "message_delta", "message_stop"}
-		if diff := cmp.Diff(want, names); diff != "" {
-			t.Errorf("events (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff(plain, streamed); diff != "" {
-			t.Errorf("turn %d (-plain +streamed):\n%s", n, diff)
-		}
+		testenv.Same(t, "events", want, names)
+		testenv.Same(t, fmt.Sprintf("turn %d", n), plain, streamed)
 	}
 }
 
@@ -310,9 +304,7 @@ func TestFatalCommandsComeFirst(t *testing.T) {
 	} {
 		srv := start(t, simmodel.Session{Fault: fault})
 		first := block(t, read(t, post(t, srv.URL()+"/v1/messages", body(0, false))))
-		if diff := cmp.Diff(map[string]any{"command": want}, first["input"]); diff != "" {
-			t.Errorf("%s: first turn (-want +got):\n%s", fault, diff)
-		}
+		testenv.Same[any](t, fmt.Sprintf("%s: first turn", fault), map[string]any{"command": want}, first["input"])
 		if next := block(t, read(t, post(t, srv.URL()+"/v1/messages", body(1, false)))); next["name"] != "Skill" {
 			t.Errorf("%s: second turn: got %v, want the script's first", fault, next)
 		}

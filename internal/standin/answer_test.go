@@ -54,9 +54,7 @@ func TestReadStream(t *testing.T) {
 			if a.text() != c.text || a.stopReason != c.stop || a.id != "m1" {
 				t.Errorf("got %q %q %q", a.text(), a.stopReason, a.id)
 			}
-			if diff := cmp.Diff(c.calls, a.calls(), cmp.AllowUnexported(call{})); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			testenv.Same(t, "calls", c.calls, a.calls(), cmp.AllowUnexported(call{}))
 		})
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/internal/testenv"
 )
 
@@ -116,15 +114,9 @@ func TestKeysAreTheRealOnes(t *testing.T) {
 			r := newRig(t, goodHook)
 			prepare(r)
 			o := inProcess(r)
-			if diff := cmp.Diff(real.kinds(), o.kinds()); diff != "" {
-				t.Errorf("line kinds (-real +stand-in):\n%s", diff)
-			}
-			if diff := cmp.Diff(keySets(real.lines), keySets(o.lines)); diff != "" {
-				t.Errorf("keys (-real +stand-in):\n%s", diff)
-			}
-			if diff := cmp.Diff(facts(real.lines), facts(o.lines)); diff != "" {
-				t.Errorf("facts (-real +stand-in):\n%s", diff)
-			}
+			testenv.Same(t, "line kinds (-real +stand-in", real.kinds(), o.kinds())
+			testenv.Same(t, "keys (-real +stand-in", keySets(real.lines), keySets(o.lines))
+			testenv.Same(t, "facts (-real +stand-in", facts(real.lines), facts(o.lines))
 			was, _ := real.last()["total_cost_usd"].(float64)
 			is, _ := o.last()["total_cost_usd"].(float64)
 			if name != "cut" && math.Abs(was-is) > 1e-12 { // the real CLI charges the broken stream too

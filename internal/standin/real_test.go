@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/internal/simmodel"
 	"loopd/internal/testenv"
 )
@@ -139,12 +137,8 @@ func compareRecord(t *testing.T, name string, r *rig, o outcome) {
 	data, err := os.ReadFile(file)
 	testenv.Must(t, err)
 	recorded := parseLines(t, data)
-	if diff := cmp.Diff(keySets(recorded), keySets(o.lines)); diff != "" {
-		t.Errorf("keys (-recorded +now):\n%s", diff)
-	}
-	if diff := cmp.Diff(facts(recorded), facts(o.lines)); diff != "" {
-		t.Errorf("facts (-recorded +now):\n%s", diff)
-	}
+	testenv.Same(t, "keys", keySets(recorded), keySets(o.lines))
+	testenv.Same(t, "facts", facts(recorded), facts(o.lines))
 }
 
 // neutral makes a record of a stream: paths, ids, times and ports replaced, the

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"loopd/internal/testenv"
@@ -92,14 +91,10 @@ func TestAppendAndRead(t *testing.T) {
 		}
 		records = append(records, e.Record)
 	}
-	if diff := cmp.Diff(want, records); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "records", want, records)
 	tail, err := collect(t, l, 3)
 	testenv.Must(t, err)
-	if diff := cmp.Diff(got[2:], tail); diff != "" {
-		t.Errorf("from 3 (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "from 3", got[2:], tail)
 	beyond, err := collect(t, l, 9)
 	testenv.Must(t, err)
 	if len(beyond) != 0 {

@@ -68,9 +68,7 @@ func TestReadSurveysASoundPlugin(t *testing.T) {
 		Hook:     Hook{Commands: []string{`"${CLAUDE_PLUGIN_ROOT}/hooks/tell" now`}, Envelope: harness.EnvelopeJSON, Text: "hooks/tell.md"},
 		Warnings: []Warning{},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "result", want, got)
 }
 
 // start is a hooks.json that runs commands when a session starts.
@@ -234,9 +232,7 @@ func TestHookIsFoundWhereverItStands(t *testing.T) {
 		"a skill":     {map[string]string{hooksFile: start(program), "hooks/run": "cat skills/gauge/SKILL.md"}, Hook{Commands: []string{program}, Envelope: harness.EnvelopeText}},
 		"text is out": {map[string]string{hooksFile: start(program), "hooks/run": "cat ../../etc/motd.txt"}, Hook{Commands: []string{program}, Envelope: harness.EnvelopeText}},
 	} {
-		if diff := cmp.Diff(test.want, survey(t, test.files).Hook); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, name, test.want, survey(t, test.files).Hook)
 	}
 }
 

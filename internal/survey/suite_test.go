@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/internal/testenv"
 	"loopd/scenarios"
@@ -65,9 +63,7 @@ func TestSuiteTeachesByWhatHolds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(test.want, s.Launch.Note); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", name, diff)
-		}
+		testenv.Same(t, name, test.want, s.Launch.Note)
 		if s.Checker.Plugin != "tide" || len(s.Checker.Consult) != 2 || s.Checker.Consult[0].Skill != "tide:*" || s.Checker.Consult[1].Command != "tide-now" {
 			t.Errorf("%s: got %+v", name, s.Checker)
 		}
@@ -86,9 +82,7 @@ func TestSuiteTakesTheBundledProfile(t *testing.T) {
 	want, err := harness.ParseSuite(fsys)
 	testenv.Must(t, err)
 	want.Launch.Note, want.Launch.Judge.CommandEnv = harness.Note{Kind: harness.NoteNone}, ""
-	if diff := cmp.Diff(want.Launch, got.Launch); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "result", want.Launch, got.Launch)
 	for name, f := range fsys {
 		for _, own := range []string{"ADR_EVAL", "os-adr", "docs/adr"} {
 			if name != "launch.yaml" && strings.Contains(string(f.Data), own) {

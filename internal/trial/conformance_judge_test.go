@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loopd/harness"
 	"loopd/harness/unprompted"
 	"loopd/internal/redact"
@@ -73,9 +71,7 @@ func (f fixture) wantReplies(t *testing.T, attempt string) {
 			got = append(got, r.Text)
 		}
 	}
-	if diff := cmp.Diff(f.Want.Replies, got); diff != "" {
-		t.Errorf("kept replies (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "kept replies", f.Want.Replies, got)
 }
 
 // wantSent looks at the prompt a command wrote down: it begins with the very

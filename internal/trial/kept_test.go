@@ -98,18 +98,14 @@ echo no > .git/evil`},
 		"Rakefile":        {Mode: 0o755, Data: b.o.Suite.Fixtures["webhook-relay"]["Rakefile"].Data},
 	}
 	removed := []string{"Gemfile", "test/delivery_test.rb", "test/reports_test.rb", "test/store_test.rb"}
-	if diff := cmp.Diff(trial.Changes{Written: want, Removed: removed}, c, nilIsEmpty()); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", trial.Changes{Written: want, Removed: removed}, c, nilIsEmpty())
 	end := b.o.Suite.Fixtures["webhook-relay"]
 	end, err = end.With([]harness.Change{{Remove: "Gemfile"}, {Remove: "test"}})
 	testenv.Must(t, err)
 	for name, f := range want {
 		end[name] = harness.File{Mode: f.Mode, Data: f.Data}
 	}
-	if diff := cmp.Diff(end, c.Apply(b.o.Suite.Fixtures["webhook-relay"]), nilIsEmpty()); diff != "" {
-		t.Error(diff)
-	}
+	testenv.Same(t, "result", end, c.Apply(b.o.Suite.Fixtures["webhook-relay"]), nilIsEmpty())
 }
 
 // nilIsEmpty makes a file without bytes equal to one with none.

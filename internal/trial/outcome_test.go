@@ -1,11 +1,10 @@
 package trial_test
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
 	"loopd/internal/testenv"
@@ -83,9 +82,7 @@ func TestOraclePassesAndNopFailsAloneAndSideBySide(t *testing.T) {
 		got, err := e.Run(t.Context(), d.spec)
 		testenv.Must(t, err)
 		b.wantScored(got, d.want)
-		if diff := cmp.Diff(toldOf(got), toldOf(together[i])); diff != "" {
-			t.Errorf("%s side by side: %s", d.spec.Slot.Cell, diff)
-		}
+		testenv.Same(t, fmt.Sprintf("%s side by side", d.spec.Slot.Cell), toldOf(got), toldOf(together[i]))
 	}
 }
 

@@ -3,13 +3,12 @@ package trial_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"loopd/harness"
 	"loopd/internal/simmodel"
@@ -41,9 +40,7 @@ func TestRescoreRepeatsEveryScore(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", got.Spec.Slot.Cell, err)
 		}
-		if diff := cmp.Diff(got, again); diff != "" {
-			t.Errorf("%s: %s", got.Spec.Slot.Cell, diff)
-		}
+		testenv.Same(t, fmt.Sprint(got.Spec.Slot.Cell), got, again)
 		if !trial.Scorable(got) {
 			t.Errorf("%s %s left a stream and counts as if not", got.Spec.Slot.Cell, got.Class)
 		}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"loopd/internal/testenv"
@@ -35,9 +34,7 @@ func TestSameBytes(t *testing.T) {
 		return string(data)
 	}
 	one := run(options(1))
-	if diff := cmp.Diff(one, run(options(4))); diff != "" {
-		t.Errorf("four workers (-one +four):\n%s", diff)
-	}
+	testenv.Same(t, "four workers", one, run(options(4)))
 	if one == run(Options{Seed: 8, Workers: 2}) {
 		t.Error("another seed gave the same figures")
 	}
@@ -49,9 +46,7 @@ func TestEveryCheck(t *testing.T) {
 	var done []string
 	res, err := Benchmark(t.Context(), BenchOptions{Options: options(2), Share: .005, Nights: 10, Done: func(id string) { done = append(done, id) }})
 	testenv.Must(t, err)
-	if diff := cmp.Diff(CheckNames(), done); diff != "" {
-		t.Errorf("checks run (-want +got):\n%s", diff)
-	}
+	testenv.Same(t, "checks run", CheckNames(), done)
 	seen := make(map[string]bool)
 	for _, r := range res.Rows {
 		seen[r.Check] = true
