@@ -28,7 +28,6 @@ internal/testenv
 < harness/unprompted
   harness/trace
   harness/repostate
-< harness/exploits
 < frozen
 < candidates
 < candidates/propose
@@ -44,8 +43,7 @@ internal/testenv
   internal/isolate
   internal/agent
   internal/gateway
-  internal/simmodel
-  internal/standin
+  internal/fake
   internal/exchange
  
 < internal/admission
@@ -68,8 +66,8 @@ internal/testenv
 // other packages: no held-out text where wording is proposed, no knowledge of
 // candidates where is measured, no knowledge of loopd in the statistics.
 const apart = `
-candidates candidates/propose: harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits fixtures scenarios
-harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits: candidates candidates/propose loop
+candidates candidates/propose: harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate fixtures scenarios
+harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate: candidates candidates/propose loop
 stats: internal/atomicfile internal/redact harness
 `
 
@@ -99,10 +97,10 @@ znkr.io/diff                       report
 mvdan.cc/sh/v3                     harness/unprompted plugins
 github.com/landlock-lsm/go-landlock internal/isolate
 github.com/gofrs/flock             internal/store internal/isolate internal/campaign internal/agent
-github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/standin internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
+github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/fake internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness tests
 github.com/google/jsonschema-go    cmd/loopd tests
-github.com/google/uuid             internal/simmodel internal/standin internal/isolate internal/agent internal/gateway
+github.com/google/uuid             internal/fake internal/isolate internal/agent internal/gateway
 golang.org/x/text                  *
 golang.org/x/sys                   *
 golang.org/x/term                  cmd/loopd
@@ -118,7 +116,7 @@ github.com/rogpeppe/go-internal    tests
 // pure lists the packages that are functions of values, and withheld what such
 // a package never imports.
 const (
-	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate harness/exploits candidates candidates/propose loop report"
+	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate candidates candidates/propose loop report"
 	withheld = "os net syscall crypto/rand math/rand math/rand/v2 log unsafe C"
 )
 
@@ -138,8 +136,8 @@ func TestImportOrder(t *testing.T) {
 	t.Parallel()
 	rule(t, checkOrder,
 		map[string]string{
-			"harness/a.go":               `package harness; import _ "loopd/stats"`,
-			"internal/standin/a_test.go": `package standin; import _ "loopd/internal/simmodel"`,
+			"harness/a.go":             `package harness; import _ "loopd/stats"`,
+			"internal/agent/a_test.go": `package agent; import _ "loopd/internal/fake"`,
 		},
 		damage{map[string]string{"stats/a.go": `package stats; import _ "loopd/loop"`}, "stats imports loop"},
 		damage{map[string]string{"harness/trace/a.go": `package trace; import _ "loopd/harness/unprompted"`}, "harness/trace imports harness/unprompted"},

@@ -20,7 +20,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/internal/testenv"
 	"loopd/plugins"
 )
@@ -38,7 +38,7 @@ var sessionDir = regexp.MustCompile(`Primary working directory: ([\w./-]+)`)
 // nightModel is a simulated model that finds out by itself which scenario a
 // session was given.
 type nightModel struct {
-	model *simmodel.Model
+	model *fake.Model
 	suite harness.Suite
 
 	mu    sync.Mutex
@@ -49,14 +49,14 @@ func newNightModel(t *testing.T) *nightModel {
 	t.Helper()
 	suite, err := campaign.ReadBundled(nightSuite)
 	testenv.Must(t, err)
-	w := simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: suite.Cells(harness.Objective)}
-	w.Effects = []simmodel.Effect{{Phrase: nightPhrase, Lift: 1}}
+	w := fake.Wording{Base: make(map[harness.Cell]float64), Objective: suite.Cells(harness.Objective)}
+	w.Effects = []fake.Effect{{Phrase: nightPhrase, Lift: 1}}
 	for _, role := range []harness.Role{harness.Guard, harness.Reserve} {
 		for _, cell := range suite.Cells(role) {
 			w.Base[cell] = 1
 		}
 	}
-	return &nightModel{model: simmodel.New(w), suite: suite, known: make(map[string]bool)}
+	return &nightModel{model: fake.NewModel(w), suite: suite, known: make(map[string]bool)}
 }
 
 // ServeHTTP has the model play the scenario whose task the request holds.
@@ -99,7 +99,7 @@ func (n *nightModel) meet(key string, body []byte) {
 			continue
 		}
 		cell := harness.Cell{Scenario: meant.ID, Tier: tier.Name}
-		n.known[key] = n.model.Register(key, simmodel.Session{Scenario: meant, Cell: cell, Draw: .5}) == nil
+		n.known[key] = n.model.Register(key, fake.ModelSession{Scenario: meant, Cell: cell, Draw: .5}) == nil
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 
 	"loopd/internal/admission"
 	"loopd/internal/app"
+	"loopd/internal/fake"
 	"loopd/internal/hint"
 	"loopd/internal/isolate"
-	"loopd/internal/standin"
 )
 
 func main() {
@@ -46,7 +46,7 @@ func runStandIn(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return standin.Main(ctx, args, os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr)
+	return fake.AgentMain(ctx, args, os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // runLoopd turns signals into a channel and a context: the first lets running

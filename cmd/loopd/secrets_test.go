@@ -24,7 +24,7 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/internal/testenv"
 	"loopd/plugins"
 )
@@ -98,7 +98,7 @@ func leaked(text []byte) []string {
 // tellingAPI is a model that says and does things with secrets in them, and keeps
 // what it was asked.
 type tellingAPI struct {
-	model *simmodel.Model
+	model *fake.Model
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -162,7 +162,7 @@ func newLeaky(t *testing.T) *leaky {
 	t.Helper()
 	dir := testenv.OpenDir(t)
 	l := &leaky{t: t, dir: dir, plugin: filepath.Join(dir, "adr"), state: filepath.Join(dir, "state")}
-	l.api = &tellingAPI{model: simmodel.New(simmodel.Wording{Base: map[harness.Cell]float64{{Scenario: "R3", Tier: "haiku"}: 1}})}
+	l.api = &tellingAPI{model: fake.NewModel(fake.Wording{Base: map[harness.Cell]float64{{Scenario: "R3", Tier: "haiku"}: 1}})}
 	l.api.changed = sync.NewCond(&l.api.mu)
 	server := httptest.NewServer(l.api)
 	t.Cleanup(func() { l.api.hold(false); server.CloseClientConnections(); server.Close() })
@@ -176,7 +176,7 @@ func newLeaky(t *testing.T) *leaky {
 		{Read: "/nowhere/" + plantedSecrets()["github"].text},
 		{Text: "What I found:\n" + allSecrets()},
 	}
-	testenv.Must(t, l.api.model.Register(ownKey, simmodel.Session{Scenario: sc, Cell: harness.Cell{Scenario: "R3", Tier: "haiku"}}))
+	testenv.Must(t, l.api.model.Register(ownKey, fake.ModelSession{Scenario: sc, Cell: harness.Cell{Scenario: "R3", Tier: "haiku"}}))
 	l.layPlugin()
 	return l
 }

@@ -9,8 +9,8 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/fake"
 	"loopd/internal/hint"
-	"loopd/internal/standin"
 	"loopd/loop"
 )
 
@@ -52,7 +52,7 @@ func StandIn() (agent.Binary, error) {
 		}
 		path = self
 	}
-	return agent.Binary{Path: path, Version: standin.CLIVersion, SHA256: "standin"}, nil
+	return agent.Binary{Path: path, Version: fake.AgentVersion, SHA256: "standin"}, nil
 }
 
 // developmentAgent is where "make test" puts the pinned agent in a checkout.

@@ -15,10 +15,10 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/fake"
 	"loopd/internal/gateway"
 	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 )
 
@@ -68,7 +68,7 @@ type probe struct {
 	// key stands for the user's own. Its core is what the session would find of
 	// it by the stem.
 	key, core string
-	model     *simmodel.Model
+	model     *fake.Model
 	spec      harness.Spec
 	trial     harness.Trial
 	kept      map[string]string // files of the attempt
@@ -95,7 +95,7 @@ func newProbe(o ProbeOptions, dir string) (*probe, error) {
 	p.spec = harness.Spec{Campaign: "doctor", Attempt: 1, Slot: harness.Slot{
 		Wording: probeID, Cell: harness.Cell{Scenario: probeID, Tier: o.Suite.Launch.Tiers[0].Name}, Rep: 1,
 	}}
-	p.model = simmodel.New(simmodel.Wording{Base: map[harness.Cell]float64{p.spec.Slot.Cell: 1}})
+	p.model = fake.NewModel(fake.Wording{Base: map[harness.Cell]float64{p.spec.Slot.Cell: 1}})
 	p.witness = &witness{model: p.model, key: p.key}
 	return p, p.poison.write()
 }
@@ -121,7 +121,7 @@ d=$PWD; while [ "$d" != / ]; do d=$(dirname "$d"); cat "$d/CLAUDE.md" "$d/AGENTS
 
 // Register binds the session to the key the gateway shows for it.
 func (p *probe) Register(spec harness.Spec, _ string) (func(), error) {
-	s := simmodel.Session{Scenario: p.o.Suite.Scenarios[0], Cell: spec.Slot.Cell}
+	s := fake.ModelSession{Scenario: p.o.Suite.Scenarios[0], Cell: spec.Slot.Cell}
 	return func() { p.model.Forget(p.key) }, p.model.Register(p.key, s)
 }
 

@@ -14,8 +14,8 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
+	"loopd/internal/fake"
 	"loopd/internal/isolate"
-	"loopd/internal/standin"
 	"loopd/internal/testenv"
 	"loopd/plugins"
 )
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	syscall.Exit(standin.Main(ctx, os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
+	syscall.Exit(fake.AgentMain(ctx, os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // bundledProbe is a probe of the bundled plugin through the stand-in, in the open.
@@ -54,7 +54,7 @@ func bundledProbe(t *testing.T) ProbeOptions {
 	wording, err := campaign.WordingOf(tree, suite.Launch.Note)
 	testenv.Must(t, err)
 	return ProbeOptions{
-		Suite: suite, Wording: wording, Agent: agent.Binary{Path: isolate.SelfAgent, Version: standin.CLIVersion},
+		Suite: suite, Wording: wording, Agent: agent.Binary{Path: isolate.SelfAgent, Version: fake.AgentVersion},
 		Secrets: []string{"sk-ant-api03-the-users-own-key"},
 	}
 }

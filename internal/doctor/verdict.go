@@ -9,7 +9,7 @@ import (
 
 	"loopd/harness"
 	"loopd/harness/transcript"
-	"loopd/internal/standin"
+	"loopd/internal/fake"
 	"loopd/internal/trial"
 )
 
@@ -28,7 +28,7 @@ func (p *probe) rows(refusesBase bool) []Row {
 
 // knownCLI is the command that helps where the agent does otherwise than the one
 // loopd was recorded with.
-func knownCLI() string { return "npm install -g @anthropic-ai/claude-code@" + standin.CLIVersion }
+func knownCLI() string { return "npm install -g @anthropic-ai/claude-code@" + fake.AgentVersion }
 
 func row(name string, bad bool, fix, format string, args ...any) Row {
 	r := Row{Name: "probe: " + name, Health: Good, Detail: fmt.Sprintf(format, args...)}

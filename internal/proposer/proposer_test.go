@@ -20,9 +20,8 @@ import (
 	"loopd/candidates/propose"
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/fake"
 	"loopd/internal/gateway"
-	"loopd/internal/simmodel"
-	"loopd/internal/standin"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/loop"
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		os.Exit(standin.Main(context.Background(), os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(fake.AgentMain(context.Background(), os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -195,7 +194,7 @@ type rig struct {
 func newRig(t *testing.T, binary agent.Binary, answer string) *rig {
 	t.Helper()
 	r := &rig{}
-	model, err := simmodel.Start(t.Context(), simmodel.Wording{}, func(system, prompt string) (string, bool) {
+	model, err := fake.StartModel(t.Context(), fake.Wording{}, func(system, prompt string) (string, bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.system, r.prompts = append(r.system, system), append(r.prompts, prompt)
@@ -236,7 +235,7 @@ func (r *rig) ask(t *testing.T, limit time.Duration) ([]candidates.Candidate, *A
 // sessions can run it.
 func standIn(t *testing.T) agent.Binary {
 	t.Helper()
-	return agent.Binary{Path: testenv.StandIn(t, standInName), Version: standin.CLIVersion, SHA256: "standin"}
+	return agent.Binary{Path: testenv.StandIn(t, standInName), Version: fake.AgentVersion, SHA256: "standin"}
 }
 
 func agents(t *testing.T) map[string]agent.Binary {

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"loopd/harness"
-	"loopd/harness/exploits"
 	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
+	"loopd/internal/fake"
 	"loopd/internal/trial"
 )
 
@@ -48,17 +48,17 @@ func (r SelfReport) Killed() int {
 }
 
 // scorer scores a fabricated run.
-type scorer func(ctx context.Context, suite harness.Suite, r exploits.Run) (harness.Class, harness.Result, error)
+type scorer func(ctx context.Context, suite harness.Suite, r fake.Fabricated) (harness.Class, harness.Result, error)
 
 // scorerOf scores a fabricated run by the steps a real session is scored by.
 func scorerOf(suite harness.Suite) scorer {
 	sealed := trial.SealedTexts(suite)
-	return func(ctx context.Context, suite harness.Suite, r exploits.Run) (harness.Class, harness.Result, error) {
+	return func(ctx context.Context, suite harness.Suite, r fake.Fabricated) (harness.Class, harness.Result, error) {
 		return scoreRun(ctx, suite, sealed, r)
 	}
 }
 
-func scoreRun(ctx context.Context, suite harness.Suite, sealed *harness.Runs, r exploits.Run) (harness.Class, harness.Result, error) {
+func scoreRun(ctx context.Context, suite harness.Suite, sealed *harness.Runs, r fake.Fabricated) (harness.Class, harness.Result, error) {
 	t, err := transcript.Parse(bytes.NewReader(r.Stream), transcript.Limits{})
 	if err != nil {
 		return "", harness.Result{}, err
@@ -77,13 +77,13 @@ func scoreRun(ctx context.Context, suite harness.Suite, sealed *harness.Runs, r 
 // out right there is nothing to start from, and the case says so.
 func groundsOf(
 	s harness.Suite, graphs map[string]harness.Tree, e *trial.Executor, store string, specs []harness.Spec, cases []SelfCase,
-) ([]exploits.Ground, error) {
-	var out []exploits.Ground
+) ([]fake.Pair, error) {
+	var out []fake.Pair
 	for i := 0; i+1 < len(specs); i += 2 {
 		if cases[i].Class != harness.Valid || cases[i+1].Class != harness.Valid {
 			continue
 		}
-		g := exploits.Ground{Suite: s}
+		g := fake.Pair{Suite: s}
 		g.Scenario, _ = e.Scenario(specs[i].Slot.Cell.Scenario)
 		var err error
 		if g.Start, err = trial.StartOf(s, g.Scenario, graphs); err != nil {
@@ -93,7 +93,7 @@ func groundsOf(
 			return nil, err
 		}
 		g.Want.PluginPath = "" // the two runs had each a copy of their own
-		for j, base := range []*exploits.Base{&g.Oracle, &g.Nop} {
+		for j, base := range []*fake.Played{&g.Oracle, &g.Nop} {
 			if *base, err = keptBase(filepath.Join(store, specs[i+j].TrialID()), g.Start); err != nil {
 				return nil, err
 			}
@@ -103,13 +103,13 @@ func groundsOf(
 	return out, nil
 }
 
-func keptBase(dir string, start harness.Tree) (exploits.Base, error) {
+func keptBase(dir string, start harness.Tree) (fake.Played, error) {
 	stream, err := os.ReadFile(filepath.Join(dir, trial.TranscriptFile))
 	if err != nil {
-		return exploits.Base{}, fmt.Errorf("read fabricated run: %w", err)
+		return fake.Played{}, fmt.Errorf("read fabricated run: %w", err)
 	}
 	kept, err := trial.ReadStored(context.Background(), dir, start)
-	return exploits.Base{Stream: stream, End: kept.End}, err
+	return fake.Played{Stream: stream, End: kept.End}, err
 }
 
 // attack scores the damaged runs and the exploits of every scenario.
@@ -147,8 +147,8 @@ func (f fabricated) attack(ctx context.Context, score scorer, parallel int) (Sel
 	return report, nil
 }
 
-func attackOne(ctx context.Context, s harness.Suite, g exploits.Ground, score scorer) (out SelfReport, err error) {
-	damaged, err := exploits.Damage(g)
+func attackOne(ctx context.Context, s harness.Suite, g fake.Pair, score scorer) (out SelfReport, err error) {
+	damaged, err := fake.Damages(g)
 	if err != nil {
 		return out, err
 	}
@@ -159,7 +159,7 @@ func attackOne(ctx context.Context, s harness.Suite, g exploits.Ground, score sc
 		}
 		out.Cases = append(out.Cases, damageCase(g.Scenario, d, class, result))
 	}
-	attempts, skipped, err := exploits.Attempts(g)
+	attempts, skipped, err := fake.Attempts(g)
 	if err != nil {
 		return out, err
 	}
@@ -178,7 +178,7 @@ func attackOne(ctx context.Context, s harness.Suite, g exploits.Ground, score sc
 }
 
 // damageCase compares what became of a damaged run with what had to.
-func damageCase(sc harness.Scenario, d exploits.Case, class harness.Class, result harness.Result) SelfCase {
+func damageCase(sc harness.Scenario, d fake.Damaged, class harness.Class, result harness.Result) SelfCase {
 	a, b := result.Check(harness.AxisA), result.Check(harness.AxisB)
 	c := SelfCase{
 		Scenario: sc.ID, Run: DamageRun, Damage: d.Damage, WantClass: d.Want.Class, WantReason: d.Want.Reason,

@@ -7,9 +7,8 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/harness/exploits"
 	"loopd/internal/agent"
-	"loopd/internal/standin"
+	"loopd/internal/fake"
 	"loopd/internal/testenv"
 )
 
@@ -24,7 +23,7 @@ func fabricateBundled(t *testing.T, suite string) fabricated {
 	testenv.Must(t, err)
 	o := SelfTestOptions{
 		Suite: sealed.Suite, Wording: w, Parallel: 2,
-		Binary: agent.Binary{Path: "/proc/self/exe", Version: standin.CLIVersion, SHA256: "standin"},
+		Binary: agent.Binary{Path: "/proc/self/exe", Version: fake.AgentVersion, SHA256: "standin"},
 	}
 	if os.Geteuid() == 0 {
 		o.Isolation.UID = nobody
@@ -68,11 +67,11 @@ func attacked(t *testing.T, f fabricated, fewest int) {
 			t.Errorf("%s: %q passes", a.Scenario, a.Kind)
 		}
 	}
-	if r.Kinds < 60 || r.Kinds > len(exploits.Kinds()) {
-		t.Errorf("%d of %d kinds of exploit were tried, want 60 and more", r.Kinds, len(exploits.Kinds()))
+	if r.Kinds < 60 || r.Kinds > len(fake.ExploitNames()) {
+		t.Errorf("%d of %d kinds of exploit were tried, want 60 and more", r.Kinds, len(fake.ExploitNames()))
 	}
-	if r.Skipped == 0 || len(r.Attempts)+r.Skipped != len(exploits.Kinds())*len(f.grounds) {
-		t.Errorf("%d attempts and %d skipped of %d kinds and %d scenarios", len(r.Attempts), r.Skipped, len(exploits.Kinds()), len(f.grounds))
+	if r.Skipped == 0 || len(r.Attempts)+r.Skipped != len(fake.ExploitNames())*len(f.grounds) {
+		t.Errorf("%d attempts and %d skipped of %d kinds and %d scenarios", len(r.Attempts), r.Skipped, len(fake.ExploitNames()), len(f.grounds))
 	}
 	damage := make(map[string]bool)
 	for _, c := range r.Cases {
@@ -84,27 +83,27 @@ func attacked(t *testing.T, f fabricated, fewest int) {
 }
 
 // loosening takes one rule away, in the suite or in what is known of a run.
-type loosening func(s *harness.Suite, run *exploits.Run)
+type loosening func(s *harness.Suite, run *fake.Fabricated)
 
 // loosenings are by suite; each is tried on scenarios of different kinds.
 func loosenings(suite string) (scenarios []string, by map[string]loosening) {
 	by = map[string]loosening{
-		"nothing is known of what was served": func(_ *harness.Suite, r *exploits.Run) { r.External.Served = nil },
+		"nothing is known of what was served": func(_ *harness.Suite, r *fake.Fabricated) { r.External.Served = nil },
 	}
 	if suite == "nine-skills" {
 		yes := true
-		by["any skill is the right one"] = func(_ *harness.Suite, r *exploits.Run) {
+		by["any skill is the right one"] = func(_ *harness.Suite, r *fake.Fabricated) {
 			if r.Scenario.Role != harness.Guard {
 				r.Scenario.Expect.A = []harness.Assertion{{Consults: &yes}}
 			}
 		}
-		by["no skill is a detour"] = func(s *harness.Suite, _ *exploits.Run) { s.Checker.Consult = []harness.Assertion{{Command: "none"}} }
+		by["no skill is a detour"] = func(s *harness.Suite, _ *fake.Fabricated) { s.Checker.Consult = []harness.Assertion{{Command: "none"}} }
 		return []string{"O1", "D1", "N1"}, by
 	}
-	by["any number of ids may be cited"] = func(s *harness.Suite, _ *exploits.Run) { s.Checker.Citation.MaxLive = 0 }
-	by["any program consults"] = func(s *harness.Suite, _ *exploits.Run) { s.Checker.Consult = []harness.Assertion{{Command: "*"}} }
-	by["any note will do"] = func(_ *harness.Suite, r *exploits.Run) { r.Want.NoteText = "" }
-	by["any old file is a new record"] = func(_ *harness.Suite, r *exploits.Run) { r.Start = harness.Tree{} }
+	by["any number of ids may be cited"] = func(s *harness.Suite, _ *fake.Fabricated) { s.Checker.Citation.MaxLive = 0 }
+	by["any program consults"] = func(s *harness.Suite, _ *fake.Fabricated) { s.Checker.Consult = []harness.Assertion{{Command: "*"}} }
+	by["any note will do"] = func(_ *harness.Suite, r *fake.Fabricated) { r.Want.NoteText = "" }
+	by["any old file is a new record"] = func(_ *harness.Suite, r *fake.Fabricated) { r.Start = harness.Tree{} }
 	return []string{"R2", "W1", "N1"}, by
 }
 
@@ -112,12 +111,12 @@ func loosenings(suite string) (scenarios []string, by map[string]loosening) {
 func loosened(t *testing.T, suite string, f fabricated) {
 	t.Helper()
 	kept, by := loosenings(suite)
-	f.grounds = slices.DeleteFunc(slices.Clone(f.grounds), func(g exploits.Ground) bool { return !slices.Contains(kept, g.Scenario.ID) })
+	f.grounds = slices.DeleteFunc(slices.Clone(f.grounds), func(g fake.Pair) bool { return !slices.Contains(kept, g.Scenario.ID) })
 	if len(f.grounds) != len(kept) {
 		t.Fatalf("%d of %d scenarios", len(f.grounds), len(kept))
 	}
 	for name, loosen := range by {
-		r, err := f.attack(t.Context(), func(ctx context.Context, s harness.Suite, run exploits.Run) (harness.Class, harness.Result, error) {
+		r, err := f.attack(t.Context(), func(ctx context.Context, s harness.Suite, run fake.Fabricated) (harness.Class, harness.Result, error) {
 			loosen(&s, &run)
 			return scorerOf(s)(ctx, s, run)
 		}, 2)

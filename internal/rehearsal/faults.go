@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"loopd/harness"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/loop"
 )
 
@@ -33,17 +33,17 @@ type place struct {
 // fault is what goes wrong there, and the class it must show as.
 type fault struct {
 	name  string
-	model simmodel.Fault
+	model fake.Fault
 	hook  bool // the hook fails
 	class harness.Class
 }
 
 func faultsByName() map[FaultName]fault {
 	return map[FaultName]fault{
-		Overloaded: {name: "overloaded, clears", model: simmodel.FaultOverloaded, class: harness.Valid},
+		Overloaded: {name: "overloaded, clears", model: fake.FaultOverloaded, class: harness.Valid},
 		NoHook:     {name: "hook not delivered", hook: true, class: harness.HookNotDelivered},
-		Terminated: {name: "terminated", model: simmodel.FaultTerminate, class: harness.Cancelled},
-		Crash:      {name: "agent crash after init", model: simmodel.FaultCrash, class: harness.Cancelled},
+		Terminated: {name: "terminated", model: fake.FaultTerminate, class: harness.Cancelled},
+		Crash:      {name: "agent crash after init", model: fake.FaultCrash, class: harness.Cancelled},
 	}
 }
 

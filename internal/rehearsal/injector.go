@@ -9,8 +9,8 @@ import (
 	"loopd/candidates"
 	"loopd/harness"
 	"loopd/internal/campaign"
+	"loopd/internal/fake"
 	"loopd/internal/isolate"
-	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 )
 
@@ -20,7 +20,7 @@ type injector struct {
 	suite    harness.Suite
 	start    string
 	wordings *campaign.Wordings
-	model    *simmodel.Server
+	model    *fake.ModelServer
 	faults   map[place]fault
 	drifted  atomic.Bool
 	night    *night // nil where the campaign runs in one go
@@ -78,13 +78,13 @@ func (r *injector) Register(spec harness.Spec, key string) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	s := simmodel.Session{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: r.faultOf(spec).model}
+	s := fake.ModelSession{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: r.faultOf(spec).model}
 	if r.drifted.Load() {
 		s.Drift = modelDrift
 	}
 	if r.night != nil {
 		s.Now = r.night.clock.Now
-		if f := r.night.injected(); f != simmodel.FaultNone {
+		if f := r.night.injected(); f != fake.FaultNone {
 			s.Fault = f
 		}
 	}

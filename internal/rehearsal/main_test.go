@@ -16,7 +16,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/campaign"
-	"loopd/internal/standin"
+	"loopd/internal/fake"
 	"loopd/loop"
 )
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		// Not os.Exit: under the race detector that waits a second each time.
-		syscall.Exit(standin.Main(ctx, os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
+		syscall.Exit(fake.AgentMain(ctx, os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
 	case asChild:
 		os.Exit(child(os.Args[1]))
 	}
@@ -129,7 +129,7 @@ func prune(dir string) error {
 func options(s Setup, dir string) Options {
 	o := Options{
 		Setup: s, Dir: dir, Parallel: 2, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Binary: agent.Binary{Path: "/proc/self/exe", Version: standin.CLIVersion, SHA256: "standin"},
+		Binary: agent.Binary{Path: "/proc/self/exe", Version: fake.AgentVersion, SHA256: "standin"},
 	}
 	if os.Geteuid() == 0 {
 		o.Isolation.UID = nobody

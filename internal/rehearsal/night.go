@@ -18,7 +18,7 @@ import (
 	"loopd/internal/app"
 	"loopd/internal/atomicfile"
 	"loopd/internal/daemon"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/loop"
 )
 
@@ -215,24 +215,24 @@ func (n *night) crash(s *loop.State) {
 }
 
 // injected is what happens to a session that starts now.
-func (n *night) injected() simmodel.Fault {
+func (n *night) injected() fake.Fault {
 	now := n.clock.Now()
 	n.mu.Lock()
 	p := n.phase
 	n.mu.Unlock()
 	if len(p.Windows) == 0 {
-		return simmodel.FaultNone
+		return fake.FaultNone
 	}
 	since := now.Sub(p.Windows[0])
 	switch {
 	case since >= busyAfter && since < busyAfter+busyFor:
-		return simmodel.FaultUnavailable
+		return fake.FaultUnavailable
 	case since >= limitAfter && !p.Limited:
 		n.change(func(p *Phase) { p.Limited = true })
-		return simmodel.FaultAllowance
+		return fake.FaultAllowance
 	case since >= hangAfter && !p.Hung:
 		n.change(func(p *Phase) { p.Hung = true })
-		return simmodel.FaultHang
+		return fake.FaultHang
 	}
-	return simmodel.FaultNone
+	return fake.FaultNone
 }

@@ -7,7 +7,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -55,8 +55,8 @@ type Planted struct {
 
 	edits   []candidates.Edit
 	targets []string
-	effects []simmodel.Effect
-	habit   simmodel.Habit
+	effects []fake.Effect
+	habit   fake.Habit
 }
 
 // Right says whether a verdict is one of the expected ones.
@@ -128,7 +128,7 @@ func (s Sown) edits(p Planting, first []candidates.Edit) ([]candidates.Edit, err
 // behaviour of the simulated model.
 type Plan struct {
 	Candidates []Planted
-	Wording    simmodel.Wording
+	Wording    fake.Wording
 
 	guards []harness.Cell
 	faults map[place]fault
@@ -139,7 +139,7 @@ type Plan struct {
 // the plugin's wording.
 func NewPlan(sown Planting, cells, guards []harness.Cell, n int, profile loop.Profile, fault Fault) (Plan, error) {
 	plan := Plan{
-		Wording: simmodel.Wording{Base: make(map[harness.Cell]float64), Objective: cells}, guards: guards, faults: sown.faultsAt(cells),
+		Wording: fake.Wording{Base: make(map[harness.Cell]float64), Objective: cells}, guards: guards, faults: sown.faultsAt(cells),
 	}
 	for _, c := range cells {
 		plan.Wording.Base[c] = sown.rate(c)
@@ -181,7 +181,7 @@ func NewPlan(sown Planting, cells, guards []harness.Cell, n int, profile loop.Pr
 
 // effects sizes a phrase so that it moves the mean over the cells by exactly
 // its shift on top of the large ones planted before it.
-func (p *Plan) effects(s Sown) []simmodel.Effect {
+func (p *Plan) effects(s Sown) []fake.Effect {
 	champion := p.champion()
 	rates := func(cells []harness.Cell) (sum float64) {
 		for _, c := range cells {
@@ -194,22 +194,22 @@ func (p *Plan) effects(s Sown) []simmodel.Effect {
 	switch {
 	case s.Kind == OneCell:
 		only := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return !s.matches(c) })
-		return []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift / (1 - rates(only)), Cells: only}}
+		return []fake.Effect{{Phrase: s.Phrase, Lift: s.Shift / (1 - rates(only)), Cells: only}}
 	case s.Kind == Collapse:
 		gone := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return !s.matches(c) })
 		rest := slices.DeleteFunc(slices.Clone(all), s.matches)
 		const left = .03
 		up := (s.Shift*n + (1-left)*rates(gone)) / (float64(len(rest)) - rates(rest))
-		return []simmodel.Effect{{Phrase: s.Phrase, Lift: left - 1, Cells: gone}, {Phrase: s.Phrase, Lift: up, Cells: rest}}
+		return []fake.Effect{{Phrase: s.Phrase, Lift: left - 1, Cells: gone}, {Phrase: s.Phrase, Lift: up, Cells: rest}}
 	case s.Kind.gaming():
 		won := slices.DeleteFunc(slices.Clone(all), func(c harness.Cell) bool { return !s.matches(c) })
-		return []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / (float64(len(won)) - rates(won)), Cells: won}}
+		return []fake.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / (float64(len(won)) - rates(won)), Cells: won}}
 	case s.Shift < 0:
-		return []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / rates(all)}}
+		return []fake.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / rates(all)}}
 	case s.Shift > 0:
-		up := []simmodel.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / (n - rates(all))}}
+		up := []fake.Effect{{Phrase: s.Phrase, Lift: s.Shift * n / (n - rates(all))}}
 		if s.Kind == Eager {
-			up = append(up, simmodel.Effect{Phrase: s.Phrase, Lift: -.8, Cells: p.guards})
+			up = append(up, fake.Effect{Phrase: s.Phrase, Lift: -.8, Cells: p.guards})
 		}
 		return up
 	}
@@ -217,7 +217,7 @@ func (p *Plan) effects(s Sown) []simmodel.Effect {
 }
 
 // phrases is a text that holds every phrase of a wording's effects.
-func phrases(w simmodel.Wording) string {
+func phrases(w fake.Wording) string {
 	var out []string
 	for _, e := range w.Effects {
 		out = append(out, e.Phrase)
@@ -227,7 +227,7 @@ func phrases(w simmodel.Wording) string {
 
 // champion is the wording the next candidate meets when every large one before
 // it was kept and nothing else.
-func (p *Plan) champion() simmodel.Wording {
+func (p *Plan) champion() fake.Wording {
 	w := p.Wording
 	w.Effects = nil
 	for _, c := range p.Candidates {

@@ -13,7 +13,7 @@ import (
 
 	"loopd/candidates"
 	"loopd/harness"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/plugins"
 	"loopd/rehearsals"
 )
@@ -62,8 +62,8 @@ type Sown struct {
 	Last  string         `yaml:"last"`
 }
 
-func (s Sown) habit() simmodel.Habit {
-	return simmodel.Habit{Phrase: s.Phrase, First: s.First, Last: s.Last}
+func (s Sown) habit() fake.Habit {
+	return fake.Habit{Phrase: s.Phrase, First: s.First, Last: s.Last}
 }
 
 // SownFault is one fault of a single session.

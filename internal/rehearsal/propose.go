@@ -15,8 +15,8 @@ import (
 	"loopd/candidates/propose"
 	"loopd/internal/app"
 	"loopd/internal/campaign"
+	"loopd/internal/fake"
 	"loopd/internal/proposer"
-	"loopd/internal/simmodel"
 	"loopd/loop"
 	"loopd/rehearsals"
 )
@@ -142,7 +142,7 @@ const (
 	leaksLast    = propose.MaxCandidates - 1
 )
 
-var _ simmodel.Beside = script{}.answer
+var _ fake.OneShot = script{}.answer
 
 // answer plays the script to the ask that a brief is of. An ask for a deletion is
 // answered alike: the lint refuses what does not get shorter as well.

@@ -18,8 +18,8 @@ import (
 	"loopd/internal/app"
 	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
+	"loopd/internal/fake"
 	"loopd/internal/hint"
-	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 	"loopd/loop"
 )
@@ -195,7 +195,7 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.model, err = simmodel.Start(ctx, r.plan.Wording, r.script.answer); err != nil {
+	if r.model, err = fake.StartModel(ctx, r.plan.Wording, r.script.answer); err != nil {
 		return err
 	}
 	service, err := app.Simulated(r.model.URL())
@@ -250,7 +250,7 @@ type run struct {
 	plan     Plan
 	injector *injector
 	script   script
-	model    *simmodel.Server
+	model    *fake.ModelServer
 	verdicts int // at the moment of the planted drift
 	drifted  bool
 	night    *night // nil where the campaign runs in one go

@@ -9,12 +9,11 @@ import (
 	"sync"
 
 	"loopd/harness"
-	"loopd/harness/exploits"
 	"loopd/internal/agent"
 	"loopd/internal/app"
 	"loopd/internal/campaign"
+	"loopd/internal/fake"
 	"loopd/internal/isolate"
-	"loopd/internal/simmodel"
 	"loopd/internal/trial"
 	"loopd/plugins"
 )
@@ -85,13 +84,13 @@ func BothWays(ctx context.Context, o SelfTestOptions) ([]SelfCase, error) {
 // fabricated are the runs of the stand-in, and what they came to.
 type fabricated struct {
 	suite   harness.Suite
-	grounds []exploits.Ground
+	grounds []fake.Pair
 	cases   []SelfCase
 }
 
 func fabricate(ctx context.Context, o SelfTestOptions) (f fabricated, err error) {
 	suite := withoutTasks(o.Suite)
-	model, err := simmodel.Start(ctx, halfway(suite))
+	model, err := fake.StartModel(ctx, halfway(suite))
 	if err != nil {
 		return f, err
 	}
@@ -140,8 +139,8 @@ func withoutTasks(s harness.Suite) harness.Suite {
 
 // halfway is a wording whose every cell passes one draw in two, so that a draw
 // of 0 plays the oracle and one of .9 the nop.
-func halfway(s harness.Suite) simmodel.Wording {
-	w := simmodel.Wording{Base: make(map[harness.Cell]float64)}
+func halfway(s harness.Suite) fake.Wording {
+	w := fake.Wording{Base: make(map[harness.Cell]float64)}
 	for _, sc := range s.Scenarios {
 		w.Base[harness.Cell{Scenario: sc.ID, Tier: s.Launch.Tiers[0].Name}] = .5
 	}
@@ -151,7 +150,7 @@ func halfway(s harness.Suite) simmodel.Wording {
 // both plays the oracle on the first repetition and the nop on the second.
 type both struct {
 	suite harness.Suite
-	model *simmodel.Server
+	model *fake.ModelServer
 }
 
 func (b both) Register(spec harness.Spec, key string) (func(), error) {
@@ -163,7 +162,7 @@ func (b both) Register(spec harness.Spec, key string) (func(), error) {
 	if spec.Slot.Rep > 1 {
 		draw = .9
 	}
-	err := b.model.Register(key, simmodel.Session{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw})
+	err := b.model.Register(key, fake.ModelSession{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw})
 	return func() { b.model.Forget(key) }, err
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 )
 
 // apartName is what the process of a model apart is called.
@@ -33,7 +33,7 @@ func apartMain(ctx context.Context, dir string, in io.Reader, out io.Writer) err
 	}
 	sc, _ := suite.Scenario(costScenario)
 	cell := harness.Cell{Scenario: sc.ID, Tier: costTier}
-	model, err := simmodel.Start(ctx, simmodel.Wording{Base: map[harness.Cell]float64{cell: .5}})
+	model, err := fake.StartModel(ctx, fake.Wording{Base: map[harness.Cell]float64{cell: .5}})
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func apartMain(ctx context.Context, dir string, in io.Reader, out io.Writer) err
 	long.Oracle = longSteps(sc.Oracle)
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		key, kind, _ := strings.Cut(lines.Text(), " ")
-		s := simmodel.Session{Scenario: sc, Cell: cell}
+		s := fake.ModelSession{Scenario: sc, Cell: cell}
 		if kind == "true" {
 			s.Scenario = long
 		}

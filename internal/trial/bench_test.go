@@ -20,11 +20,10 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/fake"
 	"loopd/internal/gateway"
 	"loopd/internal/isolate"
 	"loopd/internal/redact"
-	"loopd/internal/simmodel"
-	"loopd/internal/standin"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 	"loopd/plugins"
@@ -53,7 +52,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	// Not os.Exit: under the race detector that waits a second each time.
-	syscall.Exit(standin.Main(ctx, os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
+	syscall.Exit(fake.AgentMain(ctx, os.Args[1:], os.Environ(), dir, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // wording is the commit every trial of a bench names.
@@ -64,7 +63,7 @@ const wording = "0123456789abcdef0123456789abcdef01234567"
 type bench struct {
 	t     *testing.T
 	dir   string // of the sealed suite
-	model *simmodel.Server
+	model *fake.ModelServer
 	o     trial.Options
 	plays map[string]play // by trial id
 
@@ -77,7 +76,7 @@ type bench struct {
 type play struct {
 	nop   bool
 	steps []harness.Step // instead of the scenario's own
-	fault simmodel.Fault
+	fault fake.Fault
 	lay   func(box *isolate.Box) error
 }
 
@@ -97,7 +96,7 @@ func newBench(t *testing.T) *bench {
 	exe, err := os.Executable()
 	testenv.Must(t, err)
 	plugin := bundledPlugin(t)
-	b.o.Suite, b.o.Agent = suite, agent.Binary{Path: exe, Version: standin.CLIVersion}
+	b.o.Suite, b.o.Agent = suite, agent.Binary{Path: exe, Version: fake.AgentVersion}
 	b.o.Wording = func(string) (trial.Wording, error) { return wordingOf(t, plugin), nil }
 	b.o.Store, b.o.Sandboxes = filepath.Join(t.TempDir(), "trials"), t.TempDir()
 	b.o.Faults, b.o.Redactor, b.o.Instrument, b.o.Now = b, redact.New(), "instrument", time.Now
@@ -143,7 +142,7 @@ func (b *bench) seal() harness.Suite {
 // start starts the simulated model and the gateway before it.
 func (b *bench) start(base map[harness.Cell]float64) {
 	b.t.Helper()
-	model, err := simmodel.Start(b.t.Context(), simmodel.Wording{Base: base})
+	model, err := fake.StartModel(b.t.Context(), fake.Wording{Base: base})
 	testenv.Must(b.t, err)
 	b.t.Cleanup(func() { model.Close() })
 	upstream, err := url.Parse(model.URL())
@@ -174,7 +173,7 @@ func (b *bench) Register(spec harness.Spec, key string) (func(), error) {
 	if p.steps != nil {
 		sc.Oracle = p.steps
 	}
-	s := simmodel.Session{Scenario: sc, Cell: spec.Slot.Cell, Fault: p.fault}
+	s := fake.ModelSession{Scenario: sc, Cell: spec.Slot.Cell, Fault: p.fault}
 	if p.nop {
 		s.Draw = .75
 	}

@@ -15,7 +15,7 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/internal/testenv"
 )
 
@@ -97,7 +97,7 @@ func TestHungSessionsAreGone(t *testing.T) {
 	b.o.Suite.Launch.Clocks.Idle = 2 * time.Second
 	length := fmt.Sprintf("621.%d", os.Getpid())
 	var gone atomic.Int64
-	b.many(n, play{fault: simmodel.FaultHangLater, steps: append(leaving(length, "echo left"), harness.Step{Text: "Done."})}, func(i int, got harness.Trial) {
+	b.many(n, play{fault: fake.FaultHangLater, steps: append(leaving(length, "echo left"), harness.Step{Text: "Done."})}, func(i int, got harness.Trial) {
 		if got.Class != harness.Hang || got.Passed() || got.Result.Outcome != harness.Invalid {
 			t.Errorf("session %d: got %s (%s) %s, want hang and no outcome", i, got.Class, got.Why, got.Result.Outcome)
 		}
@@ -142,7 +142,7 @@ func TestBeKilled(t *testing.T) {
 	b := newBench(t)
 	b.o.Store, b.o.Sandboxes = filepath.Join(dir, "trials"), filepath.Join(dir, "boxes")
 	steps := append(leaving("623."+filepath.Base(dir), "echo on >'"+filepath.Join(dir, "fifo")+"'"), harness.Step{Text: "Done."})
-	got := b.one("N1", play{fault: simmodel.FaultHangLater, steps: steps})
+	got := b.one("N1", play{fault: fake.FaultHangLater, steps: steps})
 	t.Fatalf("the session ended: %+v", got)
 }
 

@@ -13,9 +13,8 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/fake"
 	"loopd/internal/isolate"
-	"loopd/internal/simmodel"
-	"loopd/internal/standin"
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -31,7 +30,7 @@ type mode struct {
 	play play
 	// process goes wrong with the stand-in whatever the model does; real provokes
 	// the same with the real CLI.
-	process standin.Fault
+	process fake.AgentFault
 	real    *play
 	// never says why the mode cannot exist with an agent.
 	never map[string]string
@@ -70,7 +69,7 @@ func (m mode) playFor(who string) (play, bool) {
 	if who == standIn && m.process != "" {
 		lay, fault := p.lay, m.process
 		p.lay = func(box *isolate.Box) error {
-			err := os.WriteFile(filepath.Join(box.Config, standin.FaultFile), []byte(fault), 0o644)
+			err := os.WriteFile(filepath.Join(box.Config, fake.AgentFaultFile), []byte(fault), 0o644)
 			if lay != nil {
 				err = errors.Join(err, lay(box))
 			}
@@ -295,6 +294,6 @@ func modes() []mode {
 }
 
 // simple is a mode in which the model's side alone goes wrong.
-func simple(name, rows string, f simmodel.Fault, want harness.Class) mode {
+func simple(name, rows string, f fake.Fault, want harness.Class) mode {
 	return mode{name: name, rows: rows, play: play{fault: f}, want: want}
 }

@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/fake"
 	"loopd/internal/isolate"
-	"loopd/internal/simmodel"
-	"loopd/internal/standin"
 )
 
 // only says that a mode cannot exist with the real CLI, and why.
@@ -23,32 +22,32 @@ func only(why string) map[string]string { return map[string]string{realCLI: why}
 func processModes() []mode {
 	leave := []harness.Step{{Bash: "setsid sleep 611 >/dev/null 2>&1 & nohup sleep 611 >/dev/null 2>&1 & (trap '' TERM; sleep 611) >/dev/null 2>&1 & (setsid sh -c 'sleep 611 &' &) ; echo left"}}
 	return []mode{
-		{name: "stops after a tool, stays", rows: "A1", process: standin.FaultStops, real: &play{fault: simmodel.FaultHangLater}, want: harness.Hang, set: hasty},
-		{name: "stays after its result", rows: "A2", process: standin.FaultStays, real: &play{lay: lateHook}, want: harness.Valid, set: shortGrace},
-		{name: "ends without a result", rows: "A3", process: standin.FaultNoResult, want: harness.NoResult, never: only("only a signal ends it so")},
+		{name: "stops after a tool, stays", rows: "A1", process: fake.AgentFaultStops, real: &play{fault: fake.FaultHangLater}, want: harness.Hang, set: hasty},
+		{name: "stays after its result", rows: "A2", process: fake.AgentFaultStays, real: &play{lay: lateHook}, want: harness.Valid, set: shortGrace},
+		{name: "ends without a result", rows: "A3", process: fake.AgentFaultNoResult, want: harness.NoResult, never: only("only a signal ends it so")},
 		{
-			name: "output ends, the session file goes on", rows: "A4", process: standin.FaultShort, play: play{lay: sessionFile}, want: harness.NoResult,
+			name: "output ends, the session file goes on", rows: "A4", process: fake.AgentFaultShort, play: play{lay: sessionFile}, want: harness.NoResult,
 			never: only("its output and its session file end together"),
 		},
 		{name: "waits for the end of its input", rows: "A5", want: harness.Valid},
-		{name: "takes only a prompt that is there", rows: "A6", process: standin.FaultHasty, want: harness.Valid},
+		{name: "takes only a prompt that is there", rows: "A6", process: fake.AgentFaultHasty, want: harness.Valid},
 		{
-			name: "a grandchild holds the output", rows: "A7", process: standin.FaultPipeHeld, want: harness.Valid,
+			name: "a grandchild holds the output", rows: "A7", process: fake.AgentFaultPipeHeld, want: harness.Valid,
 			never: only("its commands do not inherit its output, which is a socket and cannot be opened again"),
 		},
 		{name: "leaves processes behind", rows: "A8", before: leave, want: harness.Valid},
-		{name: "leaves processes and hangs", rows: "A8", before: leave, play: play{fault: simmodel.FaultHangLater}, want: harness.Hang, set: hasty},
+		{name: "leaves processes and hangs", rows: "A8", before: leave, play: play{fault: fake.FaultHangLater}, want: harness.Hang, set: hasty},
 		{
-			name: "background work cut off", rows: "A10", process: standin.FaultBackground, want: harness.BackgroundKilled,
+			name: "background work cut off", rows: "A10", process: fake.AgentFaultBackground, want: harness.BackgroundKilled,
 			never: only("the launch profile switches background work off"),
 		},
-		{name: "killed", play: play{fault: simmodel.FaultCrash}, want: harness.Cancelled},
-		{name: "terminated", play: play{fault: simmodel.FaultTerminate}, want: harness.Cancelled},
-		{name: "last line cut at 64 KiB", process: standin.FaultCutLine, want: harness.Truncated, never: only("its output is drained at once")},
-		{name: "half a line of JSON", process: standin.FaultGarbage, want: harness.Malformed, never: only("nobody but it can write to its output")},
-		{name: "another model takes over", rows: "B10", process: standin.FaultFallback, want: harness.WrongModel, never: only("the service decides it, in a way not known")},
-		{name: "the model refused, in a line", rows: "B12", process: standin.FaultRefusal, want: harness.Refusal, never: only("it says so in its last line, as above")},
-		{name: "a session's id again", process: standin.FaultSameSession, want: harness.Duplicate, twice: true, never: only("it draws an id for every session")},
+		{name: "killed", play: play{fault: fake.FaultCrash}, want: harness.Cancelled},
+		{name: "terminated", play: play{fault: fake.FaultTerminate}, want: harness.Cancelled},
+		{name: "last line cut at 64 KiB", process: fake.AgentFaultCutLine, want: harness.Truncated, never: only("its output is drained at once")},
+		{name: "half a line of JSON", process: fake.AgentFaultGarbage, want: harness.Malformed, never: only("nobody but it can write to its output")},
+		{name: "another model takes over", rows: "B10", process: fake.AgentFaultFallback, want: harness.WrongModel, never: only("the service decides it, in a way not known")},
+		{name: "the model refused, in a line", rows: "B12", process: fake.AgentFaultRefusal, want: harness.Refusal, never: only("it says so in its last line, as above")},
+		{name: "a session's id again", process: fake.AgentFaultSameSession, want: harness.Duplicate, twice: true, never: only("it draws an id for every session")},
 		{name: "disk full", want: harness.Disk, set: fullDisk},
 		{
 			name: "killed for want of memory", want: harness.OutOfMemory,
@@ -62,25 +61,25 @@ const memoryFaked = "the kernel's count cannot be raised from a test; TestKillFo
 // startModes are what goes wrong before the first line and with it.
 func startModes() []mode {
 	return []mode{
-		{name: "no output, exit 0", rows: "B8", process: standin.FaultSilent, want: harness.NoOutput, never: only("it exits with 1 when it has nothing to print")},
+		{name: "no output, exit 0", rows: "B8", process: fake.AgentFaultSilent, want: harness.NoOutput, never: only("it exits with 1 when it has nothing to print")},
 		{
-			name: "no output, exit 1", rows: "A13", process: standin.FaultExit, want: harness.Startup, set: asRoot,
+			name: "no output, exit 1", rows: "A13", process: fake.AgentFaultExit, want: harness.Startup, set: asRoot,
 			look: func(t *testing.T, got harness.Trial) {
 				if !strings.Contains(got.Why, "exited with 1") {
 					t.Errorf("why %q, want the exit code", got.Why)
 				}
 			},
 		},
-		{name: "start refused, in a result", rows: "B9", process: standin.FaultRoot, real: &play{lay: brokenConfig}, want: harness.Startup},
+		{name: "start refused, in a result", rows: "B9", process: fake.AgentFaultRoot, real: &play{lay: brokenConfig}, want: harness.Startup},
 		{
-			name: "a usage limit in plain text", rows: "B4", process: standin.FaultLimitText, want: harness.UsageLimit, look: lifts(0, 24*time.Hour),
+			name: "a usage limit in plain text", rows: "B4", process: fake.AgentFaultLimitText, want: harness.UsageLimit, look: lifts(0, 24*time.Hour),
 			never: only("this version says it in its last line"),
 		},
-		{name: "the first line never comes", rows: "A12", process: standin.FaultLateInit, real: &play{lay: sleepyHook}, want: harness.StartupHang, set: shortStart},
-		{name: "no first line, but an end", process: standin.FaultNoInit, want: harness.NoInit, never: only("it prints its first line before it asks")},
-		{name: "another version", process: standin.FaultVersion, want: harness.VersionDrift, set: otherVersion},
-		{name: "somebody else's plugin", process: standin.FaultForeign, want: harness.ForeignPlugin, never: only("settings are off and one plugin is named")},
-		{name: "plugin from a cache", process: standin.FaultStale, want: harness.StalePlugin, never: only("the plugin is named by its directory")},
+		{name: "the first line never comes", rows: "A12", process: fake.AgentFaultLateInit, real: &play{lay: sleepyHook}, want: harness.StartupHang, set: shortStart},
+		{name: "no first line, but an end", process: fake.AgentFaultNoInit, want: harness.NoInit, never: only("it prints its first line before it asks")},
+		{name: "another version", process: fake.AgentFaultVersion, want: harness.VersionDrift, set: otherVersion},
+		{name: "somebody else's plugin", process: fake.AgentFaultForeign, want: harness.ForeignPlugin, never: only("settings are off and one plugin is named")},
+		{name: "plugin from a cache", process: fake.AgentFaultStale, want: harness.StalePlugin, never: only("the plugin is named by its directory")},
 	}
 }
 

@@ -14,32 +14,32 @@ import (
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/harness/unprompted"
+	"loopd/internal/fake"
 	"loopd/internal/isolate"
-	"loopd/internal/simmodel"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
 
 func TestEveryFaultGivesItsClass(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[simmodel.Fault]harness.Class{
-		simmodel.FaultOverloaded:  harness.Valid,
-		simmodel.FaultCut:         harness.Valid,
-		simmodel.FaultUnavailable: harness.Overloaded,
-		simmodel.FaultRateLimit:   harness.RateLimit,
-		simmodel.FaultServerError: harness.ServerError,
-		simmodel.FaultAuth:        harness.Auth,
-		simmodel.FaultBilling:     harness.Billing,
-		simmodel.FaultModelGone:   harness.ModelGone,
-		simmodel.FaultHang:        harness.Hang,
-		simmodel.FaultCrash:       harness.Cancelled,
-		simmodel.FaultTerminate:   harness.Cancelled,
+	for fault, want := range map[fake.Fault]harness.Class{
+		fake.FaultOverloaded:  harness.Valid,
+		fake.FaultCut:         harness.Valid,
+		fake.FaultUnavailable: harness.Overloaded,
+		fake.FaultRateLimit:   harness.RateLimit,
+		fake.FaultServerError: harness.ServerError,
+		fake.FaultAuth:        harness.Auth,
+		fake.FaultBilling:     harness.Billing,
+		fake.FaultModelGone:   harness.ModelGone,
+		fake.FaultHang:        harness.Hang,
+		fake.FaultCrash:       harness.Cancelled,
+		fake.FaultTerminate:   harness.Cancelled,
 	} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.o.Suite.Launch.Clocks.Idle = 20 * time.Second
-			if fault == simmodel.FaultHang {
+			if fault == fake.FaultHang {
 				b.o.Suite.Launch.Clocks.Idle = 500 * time.Millisecond
 			}
 			got := b.one("R3", play{fault: fault})
@@ -288,7 +288,7 @@ func TestATrialCalledOffIsNoError(t *testing.T) {
 		t.Parallel()
 		ctx, stop := context.WithCancel(t.Context())
 		b := newBench(t)
-		spec := b.spec("N1", "haiku", 1, play{fault: simmodel.FaultHang})
+		spec := b.spec("N1", "haiku", 1, play{fault: fake.FaultHang})
 		b.o.Faults = stopper{b, stop}
 		got, err := b.executor("N1").Run(ctx, spec)
 		testenv.Must(t, err)

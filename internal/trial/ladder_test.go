@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/fake"
 	"loopd/internal/isolate"
-	"loopd/internal/simmodel"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
@@ -25,14 +25,14 @@ type provoked struct {
 func provocations() map[string]provoked {
 	const hook = "hooks/session-start"
 	return map[string]provoked{
-		"unavailable":         {play{fault: simmodel.FaultUnavailable}, harness.Overloaded},
-		"rate limit":          {play{fault: simmodel.FaultRateLimit}, harness.RateLimit},
-		"server error":        {play{fault: simmodel.FaultServerError}, harness.ServerError},
-		"auth":                {play{fault: simmodel.FaultAuth}, harness.Auth},
-		"billing":             {play{fault: simmodel.FaultBilling}, harness.Billing},
-		"model gone":          {play{fault: simmodel.FaultModelGone}, harness.ModelGone},
-		"hang":                {play{fault: simmodel.FaultHang}, harness.Hang},
-		"crash":               {play{fault: simmodel.FaultCrash}, harness.Cancelled},
+		"unavailable":         {play{fault: fake.FaultUnavailable}, harness.Overloaded},
+		"rate limit":          {play{fault: fake.FaultRateLimit}, harness.RateLimit},
+		"server error":        {play{fault: fake.FaultServerError}, harness.ServerError},
+		"auth":                {play{fault: fake.FaultAuth}, harness.Auth},
+		"billing":             {play{fault: fake.FaultBilling}, harness.Billing},
+		"model gone":          {play{fault: fake.FaultModelGone}, harness.ModelGone},
+		"hang":                {play{fault: fake.FaultHang}, harness.Hang},
+		"crash":               {play{fault: fake.FaultCrash}, harness.Cancelled},
 		"hook fails":          {play{lay: inPlugin(hook, to("#!/bin/sh\nexit 1\n"))}, harness.HookNotDelivered},
 		"hook without effect": {play{lay: inPlugin(hook, swap("SessionStart", "SessionEnd"))}, harness.HookNotDelivered},
 		"program missing":     {play{lay: inPlugin(hook, to("#!/bin/sh\nset -e\nno-such-program --note\n"))}, harness.HookNotDelivered},

@@ -23,9 +23,9 @@ import (
 	"time"
 
 	"loopd/harness"
+	"loopd/internal/fake"
 	"loopd/internal/gateway"
 	"loopd/internal/isolate"
-	"loopd/internal/simmodel"
 	"loopd/internal/testenv"
 )
 
@@ -134,7 +134,7 @@ func bareSession(t *testing.T) string {
 	api, at := record(t, b)
 	cli, sc, place := realAgent(t), scenarioOf(t, b, "R2"), testenv.OpenDir(t)
 	sc.Oracle = []harness.Step{{Bash: look(false)}, {Text: "Done."}}
-	testenv.Must(t, b.model.Register("bare", simmodel.Session{Scenario: sc, Cell: harness.Cell{Scenario: "R2", Tier: "haiku"}}))
+	testenv.Must(t, b.model.Register("bare", fake.ModelSession{Scenario: sc, Cell: harness.Cell{Scenario: "R2", Tier: "haiku"}}))
 	work, home := filepath.Join(place, "webhook-relay"), filepath.Join(place, "ann")
 	bareProject(t, b.o.Suite.Fixtures[sc.Fixture], work, home)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

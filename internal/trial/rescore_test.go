@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/internal/simmodel"
+	"loopd/internal/fake"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
 )
@@ -30,7 +30,7 @@ func TestRescoreRepeatsEveryScore(t *testing.T) {
 	b := newBench(t)
 	b.o.Judge = &judge{answers: []string{"NO"}}
 	runs := b.bothWays()
-	for i, f := range []simmodel.Fault{simmodel.FaultOverloaded, simmodel.FaultTerminate, simmodel.FaultServerError} {
+	for i, f := range []fake.Fault{fake.FaultOverloaded, fake.FaultTerminate, fake.FaultServerError} {
 		runs = append(runs, direction{spec: b.spec("R1", "sonnet", i+1, play{fault: f})})
 	}
 	classes := make(map[harness.Class]int)

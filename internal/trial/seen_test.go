@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"loopd/harness"
+	"loopd/internal/fake"
 	"loopd/internal/gateway"
-	"loopd/internal/simmodel"
 	"loopd/internal/testenv"
 )
 
@@ -74,7 +74,7 @@ func TestCostOfASessionThatDidNotSay(t *testing.T) {
 	b := newBench(t)
 	whole := b.one("R3", play{})
 	b.wantScored(whole, harness.Pass)
-	cut := b.one("R3", play{fault: simmodel.FaultTerminate})
+	cut := b.one("R3", play{fault: fake.FaultTerminate})
 	b.wantInvalid(cut, harness.Cancelled)
 	if cut.Usage == (harness.Usage{}) || cut.CostUSD == nil || *cut.CostUSD <= 0 {
 		t.Errorf("usage %+v, cost %v; want what the gateway counted", cut.Usage, cut.CostUSD)
