@@ -70,10 +70,7 @@ func TestParsePatchKeepsCarriageReturns(t *testing.T) {
 // Each file of testdata/refused is a patch whose first line says which words the error must have.
 func TestParsePatchRefuses(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob("testdata/refused/*.patch")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases: %v, %v", paths, err)
-	}
+	paths := testenv.Glob(t, "testdata/refused/*.patch")
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()

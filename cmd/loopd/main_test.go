@@ -37,10 +37,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs every script of testdata with the real program.
 func TestScripts(t *testing.T) {
-	scripts, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(scripts) == 0 {
-		t.Fatalf("got %d scripts, %v; want some", len(scripts), err)
-	}
+	scripts := testenv.Glob(t, "testdata/*.txtar")
 	root := testenv.OpenDir(t)
 	released := filepath.Join(root, "bin")
 	if testenv.Raced() {

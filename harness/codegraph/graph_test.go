@@ -174,10 +174,7 @@ func checkDistance(t interface{ Errorf(string, ...any) }, g codegraph.Graph) {
 }
 
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("testdata/ferry-*.json")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no graphs (%v)", err)
-	}
+	files := testenv.Glob(f, "testdata/ferry-*.json")
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		testenv.Must(f, err)

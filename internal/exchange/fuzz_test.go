@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -54,10 +53,7 @@ func sound(t *testing.T, at string, files map[string][]byte) {
 // seeds adds files of testdata that match a glob.
 func seeds(f *testing.F, glob string) {
 	f.Helper()
-	files, err := filepath.Glob(glob)
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no seeds at %s: %v", glob, err)
-	}
+	files := testenv.Glob(f, glob)
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		testenv.Must(f, err)

@@ -96,10 +96,7 @@ func facts(lines []map[string]any) []map[string]any {
 // situations (recorded by TestRealCLI -update).
 func TestKeysAreTheRealOnes(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/real/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded streams: %v", err)
-	}
+	files := testenv.Glob(t, "testdata/real/*.jsonl")
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".jsonl")
 		t.Run(name, func(t *testing.T) {

@@ -115,10 +115,7 @@ func TestConformance(t *testing.T) {
 // no row are fatal: a case that is not run shows nothing.
 func conformance(t *testing.T) []fixture {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/conformance/*.txtar")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no fixture: %v", err)
-	}
+	paths := testenv.Glob(t, "testdata/conformance/*.txtar")
 	rows, seen := strings.Fields(conformanceRows), make(map[string]bool)
 	var out []fixture
 	for _, p := range paths {
