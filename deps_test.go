@@ -35,8 +35,6 @@ internal/testenv
 < report
 < .
   fixtures
-  plugins
-  rehearsals
   scenarios
 < internal/store
   internal/git
@@ -53,12 +51,10 @@ internal/testenv
   internal/proposer
   internal/config
 < internal/app
-< internal/doctor
-  internal/forecast
+< internal/forecast
   internal/rehearsal
   internal/web
-  internal/survey
-< internal/draft
+< internal/setup
 < cmd/loopd
 `
 
@@ -94,10 +90,10 @@ github.com/vbatts/go-mtree         frozen
 github.com/fsnotify/fsnotify       frozen
 github.com/bluekeyes/go-gitdiff    candidates
 znkr.io/diff                       report
-mvdan.cc/sh/v3                     harness/unprompted plugins
+mvdan.cc/sh/v3                     harness/unprompted fixtures
 github.com/landlock-lsm/go-landlock internal/isolate
 github.com/gofrs/flock             internal/store internal/isolate internal/campaign internal/agent
-github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/fake internal/campaign internal/rehearsal internal/trial scenarios fixtures plugins cmd/loopd
+github.com/goccy/go-yaml           harness candidates internal/config internal/exchange internal/fake internal/campaign internal/rehearsal internal/trial scenarios fixtures cmd/loopd
 github.com/santhosh-tekuri/jsonschema/v6 harness tests
 github.com/google/jsonschema-go    cmd/loopd tests
 github.com/google/uuid             internal/fake internal/isolate internal/agent internal/gateway
@@ -291,7 +287,7 @@ func checkOrder(files []source) []string {
 // besideInTest allows a test two things its package may not do: to use a
 // neighbour as the other end, and to read the bundled data.
 func besideInTest(f source, dir string, neighbour bool) bool {
-	return f.test() && (neighbour || slices.Contains([]string{"fixtures", "plugins", "rehearsals", "scenarios"}, dir))
+	return f.test() && (neighbour || slices.Contains([]string{"fixtures", "scenarios"}, dir))
 }
 
 func checkApart(files []source) []string {

@@ -14,7 +14,6 @@ import (
 
 	"loopd/fixtures"
 	"loopd/internal/testenv"
-	"loopd/plugins"
 )
 
 // says tells whether text holds what every `says` of the scenario asks for.
@@ -234,7 +233,7 @@ func programs(t *testing.T) string { return programsOf(t, "os-adr") }
 func programsOf(t *testing.T, plugin string) string {
 	t.Helper()
 	dir := t.TempDir()
-	unpack(t, plugins.FS(), plugin, dir, plugins.Mode)
+	unpack(t, fixtures.Plugins(), plugin, dir, fixtures.PluginMode)
 	return filepath.Join(dir, "bin")
 }
 
@@ -275,7 +274,7 @@ func TestRunsCommandsWork(t *testing.T) {
 		_, found := bash(t, s, s.Oracle)
 		for i, st := range s.Oracle {
 			if st.Skill != "" {
-				if _, err := fs.Stat(plugins.FS(), "os-adr/skills/"+st.Skill); err != nil {
+				if _, err := fs.Stat(fixtures.Plugins(), "os-adr/skills/"+st.Skill); err != nil {
 					t.Errorf("%s: %v", id, err)
 				}
 			}

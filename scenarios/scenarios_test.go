@@ -15,7 +15,6 @@ import (
 
 	"loopd/fixtures"
 	"loopd/internal/testenv"
-	"loopd/plugins"
 	"loopd/scenarios"
 )
 
@@ -115,7 +114,7 @@ func pluginOf(t *testing.T, suite string) string {
 // skills are the names of a plugin's skills.
 func skills(t *testing.T, plugin string) []string {
 	t.Helper()
-	dirs, err := fs.ReadDir(plugins.FS(), plugin+"/skills")
+	dirs, err := fs.ReadDir(fixtures.Plugins(), plugin+"/skills")
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("%s has no skills (%v)", plugin, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -11,19 +12,19 @@ import (
 
 	"loopd/candidates"
 	"loopd/internal/testenv"
-	"loopd/plugins"
 )
 
 // bundled is the brief on a bundled plugin, whose note is named; empty for none.
 func bundled(t *testing.T, plugin, note string) Brief {
 	t.Helper()
 	b := Brief{Version: Version, N: 1, Ask: Edit, Limits: LimitsOf()}
-	err := fs.WalkDir(plugins.FS(), plugin, func(name string, d fs.DirEntry, err error) error {
+	plugins := os.DirFS("../../fixtures/plugins")
+	err := fs.WalkDir(plugins, plugin, func(name string, d fs.DirEntry, err error) error {
 		below := strings.TrimPrefix(name, plugin+"/")
 		if err != nil || d.IsDir() || path.Base(name) != "SKILL.md" && below != note {
 			return err
 		}
-		data, err := fs.ReadFile(plugins.FS(), name)
+		data, err := fs.ReadFile(plugins, name)
 		b.Wording = append(b.Wording, File{Path: below, Text: string(data), Note: below == note})
 		return err
 	})

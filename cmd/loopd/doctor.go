@@ -14,10 +14,10 @@ import (
 	"loopd/internal/admission"
 	"loopd/internal/app"
 	"loopd/internal/config"
-	"loopd/internal/doctor"
 	"loopd/internal/git"
 	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
+	"loopd/internal/setup"
 )
 
 func newDoctor(e env) *cobra.Command {
@@ -53,7 +53,7 @@ func runDoctor(ctx context.Context, e env, asJSON bool) error {
 	if configErr == nil {
 		checks = append(append(checks, pluginChecks(e, l.Config)...), settingsChecks(e, l.Config)...)
 	}
-	rows := doctor.Examine(ctx, append(checks, serviceRow(e))...)
+	rows := setup.Examine(ctx, append(checks, serviceRow(e))...)
 	stands, groundErr := g()
 	rows = append(rows, rungRows(stands)...)
 	if configErr == nil && groundErr == nil {
@@ -76,11 +76,11 @@ func runProbe(ctx context.Context, e env, kind rehearsal.AgentKind, asJSON bool)
 
 // examined is the JSON of the verb.
 type examined struct {
-	Rows []doctor.Row `json:"rows"`
+	Rows []setup.Row `json:"rows"`
 }
 
 // tellRows prints the rows and what to type next; a bad one is the exit code's.
-func tellRows(e env, rows []doctor.Row, next string, asJSON bool) error {
+func tellRows(e env, rows []setup.Row, next string, asJSON bool) error {
 	if asJSON {
 		if err := printJSON(e.stdout, examined{rows}); err != nil {
 			return err
@@ -88,7 +88,7 @@ func tellRows(e env, rows []doctor.Row, next string, asJSON bool) error {
 	} else if err := printRows(e, rows); err != nil {
 		return err
 	}
-	if doctor.Worst(rows) == doctor.Bad {
+	if setup.Worst(rows) == setup.HealthBad {
 		return hint.New(hint.Measured, errors.New("a campaign cannot run here yet"), "")
 	}
 	if asJSON {
@@ -98,33 +98,33 @@ func tellRows(e env, rows []doctor.Row, next string, asJSON bool) error {
 	return err
 }
 
-func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() (app.Isolation, error)) []doctor.Check {
-	return []doctor.Check{
-		doctor.Git,
-		doctor.Agent(func(ctx context.Context) (string, string, error) {
+func machineChecks(ctx context.Context, e env, cfg config.Config, ground func() (app.Isolation, error)) []setup.Check {
+	return []setup.Check{
+		setup.Git,
+		setup.Agent(func(ctx context.Context) (string, string, error) {
 			b, err := app.PinAgent(ctx, e.Env, agentNamed(e, cfg))
 			return b.Path, b.Version, err
 		}),
-		doctor.Isolation(func(context.Context) (string, error) {
+		setup.Isolation(func(context.Context) (string, error) {
 			g, err := ground()
 			return g.Sandbox.String(), err
 		}, hint.Of),
-		doctor.Managed(app.ManagedFiles()...),
-		doctor.User(os.Geteuid(), func(context.Context) (int, bool) {
+		setup.Managed(app.ManagedFiles()...),
+		setup.User(os.Geteuid(), func(context.Context) (int, bool) {
 			g, err := ground()
 			return g.UID, err == nil
 		}),
-		doctor.Simple("credential", "loopd login", doctor.Bad, func(context.Context) (string, error) {
+		setup.CheckOf("credential", "loopd login", setup.HealthBad, func(context.Context) (string, error) {
 			c, err := config.FindCredential(e.Getenv)
 			return c.String(), err
 		}),
-		func(ctx context.Context) doctor.Row { return graphRow(ctx, e, cfg) },
+		func(ctx context.Context) setup.Row { return graphRow(ctx, e, cfg) },
 	}
 }
 
 // notLooked is the row of a check that another row's cause keeps from being made.
-func notLooked(name, cause string) doctor.Row {
-	return doctor.Row{Name: name, Health: doctor.Odd, Detail: "not looked at: " + cause}
+func notLooked(name, cause string) setup.Row {
+	return setup.Row{Name: name, Health: setup.HealthWarning, Detail: "not looked at: " + cause}
 }
 
 // suiteCheck is the name of the row that tells of the suite.
@@ -132,9 +132,9 @@ const suiteCheck = "suite"
 
 // graphRow looks for graphify where a scenario rests on a code graph, also before
 // the suite is sealed.
-func graphRow(ctx context.Context, e env, cfg config.Config) doctor.Row {
+func graphRow(ctx context.Context, e env, cfg config.Config) setup.Row {
 	if cfg.Plugin == "" {
-		return doctor.Graphify(ctx)
+		return setup.Graphify(ctx)
 	}
 	w, err := openWorkbench(ctx, e)
 	if err != nil {
@@ -142,16 +142,16 @@ func graphRow(ctx context.Context, e env, cfg config.Config) doctor.Row {
 	}
 	defer w.close()
 	if len(w.subject.Suite.Checker.Graph) == 0 {
-		return doctor.Row{Name: "graphify", Health: doctor.Good, Detail: "no scenario has a code graph"}
+		return setup.Row{Name: "graphify", Health: setup.HealthOK, Detail: "no scenario has a code graph"}
 	}
-	return doctor.Graphify(ctx)
+	return setup.Graphify(ctx)
 }
 
 // pluginChecks are those that need the settings of a plugin.
-func pluginChecks(e env, cfg config.Config) []doctor.Check {
+func pluginChecks(e env, cfg config.Config) []setup.Check {
 	home, homeErr := app.HomeOf(e.Env, cfg)
-	return []doctor.Check{
-		doctor.Simple("repository", "git init && git add --all && git commit", doctor.Bad, func(context.Context) (string, error) {
+	return []setup.Check{
+		setup.CheckOf("repository", "git init && git add --all && git commit", setup.HealthBad, func(context.Context) (string, error) {
 			user, err := git.OpenUser(cfg.Plugin)
 			if err != nil {
 				return "", err
@@ -159,23 +159,23 @@ func pluginChecks(e env, cfg config.Config) []doctor.Check {
 			head, err := user.Head()
 			return "at " + head.Commit, err
 		}),
-		func(ctx context.Context) doctor.Row {
+		func(ctx context.Context) setup.Row {
 			if homeErr != nil {
-				return doctor.Row{Name: suiteCheck, Health: doctor.Bad, Detail: homeErr.Error(), Fix: hint.Of(homeErr)}
+				return setup.Row{Name: suiteCheck, Health: setup.HealthBad, Detail: homeErr.Error(), Fix: hint.Of(homeErr)}
 			}
 			sealed, err := openSuite(ctx, home, cfg)
 			if err != nil {
 				fix := cmp.Or(suiteStep(ctx, e, cfg, home), hint.Of(err), "loopd scenario lint")
-				return doctor.Row{Name: suiteCheck, Health: doctor.Bad, Detail: err.Error(), Fix: fix}
+				return setup.Row{Name: suiteCheck, Health: setup.HealthBad, Detail: err.Error(), Fix: fix}
 			}
 			detail := fmt.Sprintf("%s, seal %s holds", counted(len(sealed.Suite.Scenarios), "scenario"), sealed.Frozen.Digest().Short())
-			return doctor.Row{Name: suiteCheck, Health: doctor.Good, Detail: detail}
+			return setup.Row{Name: suiteCheck, Health: setup.HealthOK, Detail: detail}
 		},
-		doctor.Disk(home.Dir, admission.FreeBytes),
+		setup.Disk(home.Dir, admission.FreeBytes),
 	}
 }
 
-func printRows(e env, rows []doctor.Row) error {
+func printRows(e env, rows []setup.Row) error {
 	names := 0
 	for _, r := range rows {
 		names = max(names, len(r.Name))

@@ -10,14 +10,14 @@ import (
 	"loopd/internal/agent"
 	"loopd/internal/app"
 	"loopd/internal/config"
-	"loopd/internal/doctor"
 	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
+	"loopd/internal/setup"
 )
 
 // probeRows runs one session in poisoned surroundings. The plugin is the one in
 // this directory, or the bundled one outside any.
-func probeRows(ctx context.Context, e env, kind rehearsal.AgentKind) ([]doctor.Row, error) {
+func probeRows(ctx context.Context, e env, kind rehearsal.AgentKind) ([]setup.Row, error) {
 	b, err := openBench(ctx, e)
 	if err != nil {
 		return nil, err
@@ -28,13 +28,13 @@ func probeRows(ctx context.Context, e env, kind rehearsal.AgentKind) ([]doctor.R
 		return nil, err
 	}
 	g := app.IsolationOrNone(ctx, e.Env, b.cfg.Rung)
-	o := doctor.ProbeOptions{
+	o := setup.ProbeOptions{
 		Suite: b.sealed.Suite, Wording: b.wording, Agent: binary, Walls: g.Sandbox, UID: g.UID, GID: g.UID, Graphs: b.graphs,
 	}
 	if cred, err := config.FindCredential(e.Getenv); err == nil {
 		o.Secrets = []string{cred.Value()}
 	}
-	return doctor.Probe(ctx, o)
+	return setup.Probe(ctx, o)
 }
 
 // probedAgent is the agent a campaign here would run: the copy of the one under
@@ -69,9 +69,9 @@ func agentNamed(e env, cfg config.Config) string {
 // settingsChecks are those of what loopd.yaml and the launch profile say, and of
 // the agent of the campaign under way. Where the suite cannot be read another row
 // says why.
-func settingsChecks(e env, cfg config.Config) []doctor.Check {
-	suite := func(name string, look func(context.Context, harness.Suite) doctor.Row) doctor.Check {
-		return func(ctx context.Context) doctor.Row {
+func settingsChecks(e env, cfg config.Config) []setup.Check {
+	suite := func(name string, look func(context.Context, harness.Suite) setup.Row) setup.Check {
+		return func(ctx context.Context) setup.Row {
 			home, err := app.HomeOf(e.Env, cfg)
 			if err != nil {
 				return notLooked(name, suiteCheck)
@@ -83,20 +83,20 @@ func settingsChecks(e env, cfg config.Config) []doctor.Check {
 			return look(ctx, sealed.Suite)
 		}
 	}
-	return []doctor.Check{
-		func(ctx context.Context) doctor.Row { return agentUpdate(ctx, e, cfg) },
-		suite("cells", func(ctx context.Context, s harness.Suite) doctor.Row {
-			return doctor.Simple("cells", "loopd config", doctor.Bad, func(context.Context) (string, error) {
+	return []setup.Check{
+		func(ctx context.Context) setup.Row { return agentUpdate(ctx, e, cfg) },
+		suite("cells", func(ctx context.Context, s harness.Suite) setup.Row {
+			return setup.CheckOf("cells", "loopd config", setup.HealthBad, func(context.Context) (string, error) {
 				_, err := app.PickCells(s, cfg)
 				return cellsText(cfg), err
 			})(ctx)
 		}),
-		suite("environment", func(ctx context.Context, s harness.Suite) doctor.Row {
-			return doctor.Simple("environment", "loopd schema launch", doctor.Bad, func(context.Context) (string, error) {
+		suite("environment", func(ctx context.Context, s harness.Suite) setup.Row {
+			return setup.CheckOf("environment", "loopd schema launch", setup.HealthBad, func(context.Context) (string, error) {
 				return environmentText(s.Launch)
 			})(ctx)
 		}),
-		suite("agent version", func(ctx context.Context, s harness.Suite) doctor.Row { return versionPin(ctx, e, cfg, s) }),
+		suite("agent version", func(ctx context.Context, s harness.Suite) setup.Row { return versionPin(ctx, e, cfg, s) }),
 	}
 }
 
@@ -128,23 +128,23 @@ func environmentText(l harness.Launch) (string, error) {
 
 // agentUpdate shows an agent that is another than the campaign under way began
 // with. The campaign goes on with its own copy; without the copy it cannot.
-func agentUpdate(ctx context.Context, e env, cfg config.Config) doctor.Row {
+func agentUpdate(ctx context.Context, e env, cfg config.Config) setup.Row {
 	const name = "agent update"
 	r, err := openReview(ctx, e, "")
 	if err != nil {
-		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "loopd verify"}
+		return setup.Row{Name: name, Health: setup.HealthBad, Detail: err.Error(), Fix: "loopd verify"}
 	}
 	if len(r.states) == 0 || r.states[len(r.states)-1].Ended != nil {
-		return doctor.Row{Name: name, Health: doctor.Good, Detail: "no campaign is under way"}
+		return setup.Row{Name: name, Health: setup.HealthOK, Detail: "no campaign is under way"}
 	}
 	s := r.states[len(r.states)-1].Started
 	installed, err := app.PinAgent(ctx, e.Env, agentNamed(e, cfg))
 	if err != nil {
-		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "npm install -g @anthropic-ai/claude-code"}
+		return setup.Row{Name: name, Health: setup.HealthBad, Detail: err.Error(), Fix: "npm install -g @anthropic-ai/claude-code"}
 	}
 	began := s.Parts[app.AgentPart]
 	if began == installed.SHA256 {
-		return doctor.Row{Name: name, Health: doctor.Good, Detail: fmt.Sprintf("none: %s, sha256 %s, as the campaign under way began with", s.Agent, began)}
+		return setup.Row{Name: name, Health: setup.HealthOK, Detail: fmt.Sprintf("none: %s, sha256 %s, as the campaign under way began with", s.Agent, began)}
 	}
 	detail := fmt.Sprintf("the campaign under way began with %s, sha256 %s; installed is %s, sha256 %s", s.Agent, began, installed.Version, installed.SHA256)
 	dir, err := app.CacheDir(e.Env)
@@ -152,26 +152,26 @@ func agentUpdate(ctx context.Context, e env, cfg config.Config) doctor.Row {
 		_, err = agent.Pinned(dir, began)
 	}
 	if err != nil {
-		return doctor.Row{
-			Name: name, Health: doctor.Bad, Detail: detail + "; the copy it began with is gone",
+		return setup.Row{
+			Name: name, Health: setup.HealthBad, Detail: detail + "; the copy it began with is gone",
 			Fix: "npm install -g @anthropic-ai/claude-code@" + strings.TrimPrefix(s.Agent, "claude "),
 		}
 	}
-	return doctor.Row{Name: name, Health: doctor.Odd, Detail: detail + "; it keeps its copy", Fix: `loopd freeze --end --reason "take the new agent CLI"`}
+	return setup.Row{Name: name, Health: setup.HealthWarning, Detail: detail + "; it keeps its copy", Fix: `loopd freeze --end --reason "take the new agent CLI"`}
 }
 
 // versionPin compares the agent with the one version a suite is for.
-func versionPin(ctx context.Context, e env, cfg config.Config, s harness.Suite) doctor.Row {
+func versionPin(ctx context.Context, e env, cfg config.Config, s harness.Suite) setup.Row {
 	const name = "agent version"
 	if s.Launch.CLIVersion == "" {
-		return doctor.Row{Name: name, Health: doctor.Good, Detail: "the suite takes any; a campaign keeps the one it began with"}
+		return setup.Row{Name: name, Health: setup.HealthOK, Detail: "the suite takes any; a campaign keeps the one it began with"}
 	}
 	binary, err := probedAgent(ctx, e, cfg, rehearsal.Claude)
 	if err == nil {
 		err = app.CheckVersion(s.Launch, binary)
 	}
 	if err != nil {
-		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: hint.Of(err)}
+		return setup.Row{Name: name, Health: setup.HealthBad, Detail: err.Error(), Fix: hint.Of(err)}
 	}
-	return doctor.Row{Name: name, Health: doctor.Good, Detail: binary.Version + ", the one the suite takes"}
+	return setup.Row{Name: name, Health: setup.HealthOK, Detail: binary.Version + ", the one the suite takes"}
 }

@@ -13,18 +13,18 @@ import (
 	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/doctor"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 	"loopd/internal/trial"
 )
 
 // rungRows say of each rung that was tried whether it stands, and why not.
-func rungRows(g app.Isolation) []doctor.Row {
-	var out []doctor.Row
+func rungRows(g app.Isolation) []setup.Row {
+	var out []setup.Row
 	for _, t := range g.Tried {
-		row := doctor.Row{Name: "rung " + string(t.Backend), Health: doctor.Good, Detail: "stands"}
+		row := setup.Row{Name: "rung " + string(t.Backend), Health: setup.HealthOK, Detail: "stands"}
 		if t.Err != nil {
-			row.Health, row.Detail, row.Fix = doctor.Odd, t.Err.Error(), hint.Of(t.Err)
+			row.Health, row.Detail, row.Fix = setup.HealthWarning, t.Err.Error(), hint.Of(t.Err)
 		}
 		out = append(out, row)
 	}
@@ -34,7 +34,7 @@ func rungRows(g app.Isolation) []doctor.Row {
 // programRows run the plugin's hook in a fresh copy of each fixture and each of
 // its programs, as a session would have them, and name what they lack. Where
 // suite or plugin cannot be read, other rows say so.
-func programRows(ctx context.Context, e env, cfg config.Config, g app.Isolation) []doctor.Row {
+func programRows(ctx context.Context, e env, cfg config.Config, g app.Isolation) []setup.Row {
 	home, err := app.HomeOf(e.Env, cfg)
 	if err != nil {
 		return nil
@@ -65,43 +65,43 @@ type tryout struct {
 	outfit trial.CommandEnv
 }
 
-func (t tryout) rows(ctx context.Context, s harness.Suite) []doctor.Row {
+func (t tryout) rows(ctx context.Context, s harness.Suite) []setup.Row {
 	if err := app.CheckRead(t.env.Env, t.cfg); err != nil {
-		return []doctor.Row{{Name: "readable", Health: doctor.Bad, Detail: err.Error(), Fix: "loopd config"}}
+		return []setup.Row{{Name: "readable", Health: setup.HealthBad, Detail: err.Error(), Fix: "loopd config"}}
 	}
 	hooks, err := trial.HookCommands(t.plugin)
 	if err != nil {
-		return []doctor.Row{{Name: "hook", Health: doctor.Bad, Detail: err.Error(), Fix: "loopd doctor"}}
+		return []setup.Row{{Name: "hook", Health: setup.HealthBad, Detail: err.Error(), Fix: "loopd doctor"}}
 	}
-	var out []doctor.Row
+	var out []setup.Row
 	for _, fixture := range slices.Sorted(maps.Keys(s.Fixtures)) {
 		t.outfit.Project = s.Fixtures[fixture]
 		for _, command := range hooks {
-			out = append(out, t.row(ctx, "hook in "+fixture, command, doctor.Bad))
+			out = append(out, t.row(ctx, "hook in "+fixture, command, setup.HealthBad))
 		}
 	}
 	for _, name := range trial.Programs(t.plugin) {
-		out = append(out, t.row(ctx, "program "+name, name+" --help", doctor.Odd))
+		out = append(out, t.row(ctx, "program "+name, name+" --help", setup.HealthWarning))
 	}
 	return out
 }
 
 // row runs one command. A command that lacks something is bad: every session
 // would lack it. One that merely does not end with 0 is as bad as that says.
-func (t tryout) row(ctx context.Context, name, command string, failed doctor.Health) doctor.Row {
+func (t tryout) row(ctx context.Context, name, command string, failed setup.Health) setup.Row {
 	got, err := trial.RunCommand(ctx, t.outfit, command)
 	if err != nil {
-		return doctor.Row{Name: name, Health: doctor.Bad, Detail: err.Error(), Fix: "loopd doctor"}
+		return setup.Row{Name: name, Health: setup.HealthBad, Detail: err.Error(), Fix: "loopd doctor"}
 	}
 	if got.Cause != "" {
-		return doctor.Row{Name: name, Health: doctor.Bad, Detail: "did not end: " + string(got.Cause), Fix: command}
+		return setup.Row{Name: name, Health: setup.HealthBad, Detail: "did not end: " + string(got.Cause), Fix: command}
 	}
 	if got.Code == 0 {
-		return doctor.Row{Name: name, Health: doctor.Good, Detail: "exit code 0"}
+		return setup.Row{Name: name, Health: setup.HealthOK, Detail: "exit code 0"}
 	}
-	row := doctor.Row{Name: name, Health: failed, Detail: fmt.Sprintf("exit code %d%s", got.Code, saidLast(got.Stderr)), Fix: command}
+	row := setup.Row{Name: name, Health: failed, Detail: fmt.Sprintf("exit code %d%s", got.Code, saidLast(got.Stderr)), Fix: command}
 	if lack := t.lack(got); lack != "" {
-		row.Health, row.Detail, row.Fix = doctor.Bad, fmt.Sprintf("exit code %d: %s is not to be found in a session", got.Code, lack), t.remedy(lack)
+		row.Health, row.Detail, row.Fix = setup.HealthBad, fmt.Sprintf("exit code %d: %s is not to be found in a session", got.Code, lack), t.remedy(lack)
 	}
 	return row
 }
@@ -109,7 +109,7 @@ func (t tryout) row(ctx context.Context, name, command string, failed doctor.Hea
 // lack names what is missing. Of a script whose interpreter is missing the shell
 // says that the script is.
 func (t tryout) lack(got trial.CommandResult) string {
-	name := doctor.Lack(got.Code, got.Stderr)
+	name := setup.MissingProgram(got.Code, got.Stderr)
 	for _, dir := range []string{"bin", "hooks"} {
 		if f, own := t.plugin[dir+"/"+filepath.Base(name)]; own {
 			if by := trial.Interpreter(f.Data); by != "" {
@@ -131,8 +131,8 @@ func (t tryout) remedy(name string) string {
 	if err != nil {
 		real = found
 	}
-	if dirs := doctor.ReadFor(found, real, t.env.Getenv("HOME")); len(dirs) > 0 {
-		return doctor.ReadLine(t.cfg.Read, dirs)
+	if dirs := setup.ReadFor(found, real, t.env.Getenv("HOME")); len(dirs) > 0 {
+		return setup.ReadLine(t.cfg.Read, dirs)
 	}
 	return "ls -l " + found
 }

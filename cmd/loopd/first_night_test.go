@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"loopd/fixtures"
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/fake"
 	"loopd/internal/testenv"
-	"loopd/plugins"
 )
 
 const (
@@ -229,7 +229,7 @@ func (n *firstNight) lay() {
 	suite, err := campaign.ReadBundled(nightSuite)
 	testenv.Must(n.t, err)
 	plugin := filepath.Join(n.dir, suite.Checker.Plugin)
-	files := plugins.FS()
+	files := fixtures.Plugins()
 	sub, err := fs.Sub(files, suite.Checker.Plugin)
 	testenv.Must(n.t, err)
 	testenv.Must(n.t, frozen.Materialise(sub, nil, plugin))

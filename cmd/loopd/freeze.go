@@ -20,8 +20,8 @@ import (
 	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/draft"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 	"loopd/loop"
 )
 
@@ -128,7 +128,7 @@ func sealNow(ctx context.Context, e env, home campaign.Home, dir string, suite h
 func filledIn(dir string, suite harness.Suite) error {
 	var open []string
 	for _, sc := range suite.Scenarios {
-		if n := len(draft.FillIns(sc)); n > 0 {
+		if n := len(setup.FillIns(sc)); n > 0 {
 			open = append(open, fmt.Sprintf("%s (%s)", sc.ID, counted(n, "place")))
 		}
 	}

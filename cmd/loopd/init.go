@@ -18,7 +18,7 @@ import (
 	"loopd/internal/config"
 	"loopd/internal/git"
 	"loopd/internal/hint"
-	"loopd/internal/survey"
+	"loopd/internal/setup"
 )
 
 type initOptions struct {
@@ -44,13 +44,13 @@ func newInit(e env) *cobra.Command {
 // ownSuite is where a plugin's own suite lies by default.
 const ownSuite = "loopd-suite"
 
-// setup is what init found and did, also as its JSON.
-type setup struct {
-	Dir    string        `json:"dir"` // of the plugin
-	Plugin survey.Plugin `json:"plugin"`
-	Wrote  []string      `json:"wrote"`
-	Kept   []string      `json:"kept"` // was there, and was left alone
-	Suite  string        `json:"suite"`
+// initDone is what init found and did, also as its JSON.
+type initDone struct {
+	Dir    string       `json:"dir"` // of the plugin
+	Plugin setup.Plugin `json:"plugin"`
+	Wrote  []string     `json:"wrote"`
+	Kept   []string     `json:"kept"` // was there, and was left alone
+	Suite  string       `json:"suite"`
 	// Manifest is the command that writes the manifest the plugin lacks, empty where
 	// it has one.
 	Manifest string `json:"manifest,omitempty"`
@@ -93,7 +93,7 @@ func runInit(e env, o initOptions) error {
 
 // surveyHere finds the plugin that is meant and surveys it. Beside settings that
 // exist it is the plugin they name.
-func surveyHere(e env, o initOptions, had bool) (setup, string, error) {
+func surveyHere(e env, o initOptions, had bool) (initDone, string, error) {
 	var place, listed string
 	var err error
 	if had && o.plugin == "" {
@@ -102,20 +102,20 @@ func surveyHere(e env, o initOptions, had bool) (setup, string, error) {
 		place, listed, err = choose(e, o.plugin)
 	}
 	if err != nil {
-		return setup{}, "", err
+		return initDone{}, "", err
 	}
-	s := setup{Dir: filepath.Join(e.Dir, filepath.FromSlash(place)), Wrote: []string{}, Kept: []string{}}
+	s := initDone{Dir: filepath.Join(e.Dir, filepath.FromSlash(place)), Wrote: []string{}, Kept: []string{}}
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
-		return setup{}, "", fmt.Errorf("set up %s: %w", s.Dir, err)
+		return initDone{}, "", fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	defer root.Close()
-	s.Plugin, err = survey.Read(root.FS())
-	if errors.Is(err, survey.ErrNoPlugin) && listed != "" {
-		s.Plugin, s.Manifest, err = survey.ReadListed(root.FS(), listed), manifestLine(place, listed), nil
+	s.Plugin, err = setup.Survey(root.FS())
+	if errors.Is(err, setup.ErrNoPlugin) && listed != "" {
+		s.Plugin, s.Manifest, err = setup.SurveyListed(root.FS(), listed), manifestLine(place, listed), nil
 	}
 	if err != nil {
-		return setup{}, "", hint.Usagef("loopd init --help", "set up %s: %w", s.Dir, err)
+		return initDone{}, "", hint.Usagef("loopd init --help", "set up %s: %w", s.Dir, err)
 	}
 	return s, place, nil
 }
@@ -141,16 +141,16 @@ func choose(e env, name string) (place, listed string, err error) {
 		return "", "", fmt.Errorf("set up %s: %w", e.Dir, err)
 	}
 	defer root.Close()
-	places, err := survey.Places(root.FS())
-	if errors.Is(err, survey.ErrNoPlugin) {
+	places, err := setup.Places(root.FS())
+	if errors.Is(err, setup.ErrNoPlugin) {
 		return "", "", hint.Usagef(nearestPlugin(e.Dir), "set up %s: no plugin here: %w", e.Dir, err)
 	}
 	if err != nil {
 		return "", "", hint.Usagef("loopd init --help", "set up %s: %w", e.Dir, err)
 	}
-	here := slices.DeleteFunc(slices.Clone(places), func(p survey.Place) bool { return !p.Manifest })
+	here := slices.DeleteFunc(slices.Clone(places), func(p setup.Place) bool { return !p.Manifest })
 	if name != "" {
-		here = slices.DeleteFunc(places, func(p survey.Place) bool { return p.Name != name })
+		here = slices.DeleteFunc(places, func(p setup.Place) bool { return p.Name != name })
 	}
 	switch {
 	case len(here) == 1:
@@ -163,7 +163,7 @@ func choose(e env, name string) (place, listed string, err error) {
 	return places[0].Dir, places[0].Name, measurable(e.Dir, places[0])
 }
 
-func names(places []survey.Place) string {
+func names(places []setup.Place) string {
 	var out []string
 	for _, p := range places {
 		out = append(out, p.Name)
@@ -172,7 +172,7 @@ func names(places []survey.Place) string {
 }
 
 // measurable refuses a plugin that no session could be started with.
-func measurable(dir string, p survey.Place) error {
+func measurable(dir string, p setup.Place) error {
 	switch {
 	case p.Fault != "":
 		return hint.Usagef("loopd init --help", "set up %s: %s: %s", dir, p.Name, p.Fault)
@@ -180,21 +180,21 @@ func measurable(dir string, p survey.Place) error {
 		return hint.Usagef("git clone ITS-REPOSITORY && cd ITS-REPOSITORY && loopd init", "set up %s: %s is not here: its source is %s", dir, p.Name, p.Source)
 	case !p.Manifest && !p.Tree:
 		return hint.Usagef(manifestLine(p.Dir, p.Name),
-			"set up %s: only the marketplace describes %s, and without a %s no session would find its skills", dir, p.Name, path.Join(p.Dir, survey.ManifestPath))
+			"set up %s: only the marketplace describes %s, and without a %s no session would find its skills", dir, p.Name, path.Join(p.Dir, setup.ManifestPath))
 	}
 	return nil
 }
 
 // manifestLine is the command that gives a plugin the manifest it lacks.
 func manifestLine(dir, name string) string {
-	at := path.Join(dir, survey.ManifestPath)
+	at := path.Join(dir, setup.ManifestPath)
 	return "mkdir -p " + quoted(path.Dir(at)) + " && echo '{\"name\": \"" + name + "\"}' > " + quoted(at)
 }
 
 // nearestPlugin is the command for a directory without a plugin: to go where one is.
 func nearestPlugin(dir string) string {
 	for _, pattern := range []string{"*", "plugins/*"} {
-		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern), survey.ManifestPath)) // the pattern is sound but for dir
+		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern), setup.ManifestPath)) // the pattern is sound but for dir
 		for _, f := range found {
 			if rel, err := filepath.Rel(dir, filepath.Dir(filepath.Dir(f))); err == nil && plainPath.MatchString(rel) {
 				return "cd " + rel + " && loopd init"
@@ -209,7 +209,7 @@ var plainPath = regexp.MustCompile(`^[\w.][\w./-]*$`)
 
 // writeSuite lays out what measures the plugin. A suite that lies there already
 // is used, unless one was asked for.
-func (s *setup) writeSuite(e env, own bool) error {
+func (s *initDone) writeSuite(e env, own bool) error {
 	suite, bundled, err := campaign.BundledFor(s.Plugin.Name)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (s *setup) writeSuite(e env, own bool) error {
 	dir := filepath.Join(e.Dir, ownSuite)
 	write := func() error { return campaign.WriteBundledSuite(suite, dir) }
 	if !bundled {
-		fsys, err := survey.Suite(s.Plugin)
+		fsys, err := setup.NewSuite(s.Plugin)
 		if err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (s *setup) writeSuite(e env, own bool) error {
 	return nil
 }
 
-func (s *setup) writeSettings(path, place string) error {
+func (s *initDone) writeSettings(path, place string) error {
 	if !plainPath.MatchString(place) {
 		place = fmt.Sprintf("%q", place)
 	}
@@ -260,7 +260,7 @@ func (s *setup) writeSettings(path, place string) error {
 
 // set names the line that a loopd.yaml needs which was there before the suite.
 // It is the user's file, and not touched.
-func (s *setup) set(e env) {
+func (s *initDone) set(e env) {
 	l, err := loadConfig(e)
 	if err != nil || l.Config.Suite != filepath.Join(e.Dir, ownSuite) {
 		s.Set = "suite: " + ownSuite
@@ -268,7 +268,7 @@ func (s *setup) set(e env) {
 }
 
 // next is the command that comes next, and what to do before it.
-func (s *setup) next(e env) string {
+func (s *initDone) next(e env) string {
 	if s.Manifest != "" {
 		return s.Manifest
 	}

@@ -6,12 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"loopd/internal/survey"
+	"loopd/internal/setup"
 	"loopd/report"
 )
 
 // print shows a survey and what was written, within the width.
-func (s setup) print(out io.Writer) error {
+func (s initDone) print(out io.Writer) error {
 	var b bytes.Buffer
 	p := s.Plugin
 	fmt.Fprintln(&b, strings.TrimSpace("Plugin "+p.Name+" "+p.Version))
@@ -53,7 +53,7 @@ func (s setup) print(out io.Writer) error {
 }
 
 // warnings prints those that block, or the others.
-func warnings(out io.Writer, head string, all []survey.Warning, block bool) {
+func warnings(out io.Writer, head string, all []setup.Warning, block bool) {
 	for _, w := range all {
 		if w.Blocks != block {
 			continue
@@ -67,7 +67,7 @@ func warnings(out io.Writer, head string, all []survey.Warning, block bool) {
 }
 
 // skillTable lists the skills with the lengths of what is listed of them.
-func skillTable(out io.Writer, skills []survey.Skill) {
+func skillTable(out io.Writer, skills []setup.Skill) {
 	if len(skills) == 0 {
 		fmt.Fprint(out, "\nno skills\n")
 		return

@@ -9,8 +9,8 @@ import (
 	"loopd/frozen"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/draft"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 )
 
 // nextStep is the command for the first thing that is missing before a campaign
@@ -80,7 +80,7 @@ func (w workbench) openScenarios() []string {
 		}
 	}
 	for _, sc := range w.subject.Suite.Scenarios {
-		if len(draft.FillIns(sc)) > 0 {
+		if len(setup.FillIns(sc)) > 0 {
 			out = append(out, sc.ID)
 		}
 	}
@@ -97,7 +97,7 @@ func (w workbench) firstScenario() string {
 			fixture = name
 		}
 	}
-	if skills := draft.Skills(w.subject.Plugin); len(skills) > 0 {
+	if skills := setup.SkillNames(w.subject.Plugin); len(skills) > 0 {
 		skill = skills[0]
 	}
 	if fixture == "" {

@@ -53,7 +53,7 @@ var outputs = []output{
 	{"loopd:score/1", reflect.TypeFor[scored](), "score", ""},
 	{"loopd:selftest/1", reflect.TypeFor[selftestResult](), "selftest", ""},
 	{"loopd:judge/1", reflect.TypeFor[judgeResult](), "judge", ""},
-	{"loopd:init/1", reflect.TypeFor[setup](), "init", ""},
+	{"loopd:init/1", reflect.TypeFor[initDone](), "init", ""},
 	{"loopd:seal/1", reflect.TypeFor[sealed](), "freeze", ""},
 	{"loopd:scenario-new/1", reflect.TypeFor[newlyWritten](), "scenario new", ""},
 	{"loopd:scenario-lint/1", reflect.TypeFor[linted](), "scenario lint", ""},

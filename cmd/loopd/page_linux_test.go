@@ -17,9 +17,9 @@ import (
 	"loopd/harness"
 	"loopd/internal/app"
 	"loopd/internal/campaign"
-	"loopd/internal/doctor"
 	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
+	"loopd/internal/setup"
 	"loopd/internal/store"
 	"loopd/internal/testenv"
 	"loopd/loop"
@@ -146,7 +146,7 @@ func TestPagesFitTheirTerminal(t *testing.T) {
 			}})
 		}), hint.Done, "MISMATCH: right is reject or inconclusive or keep"},
 		"doctor": {direct(func(e env) error {
-			return printRows(e, []doctor.Row{{Name: "isolation", Health: doctor.Odd, Detail: strings.Repeat("a detail ", 20)}})
+			return printRows(e, []setup.Row{{Name: "isolation", Health: setup.HealthWarning, Detail: strings.Repeat("a detail ", 20)}})
 		}), hint.Done, "warning  isolation  a detail"},
 	} {
 		t.Run(name, func(t *testing.T) {

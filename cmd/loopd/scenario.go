@@ -16,8 +16,8 @@ import (
 	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/draft"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 )
 
 func newScenario(e env) *cobra.Command {
@@ -59,7 +59,7 @@ type workbench struct {
 	dir     string
 	from    string // the working directory, seen from which paths are shown
 	loaded  *frozen.Suite
-	subject draft.Subject
+	subject setup.Subject
 	close   func()
 }
 
@@ -73,7 +73,7 @@ func openWorkbench(ctx context.Context, e env) (workbench, error) {
 			return workbench{}, err
 		}
 		w := workbench{home: b.home, from: e.Dir, dir: b.sealed.Dir, loaded: b.sealed.Frozen, close: b.close}
-		w.subject = draft.Subject{Suite: b.sealed.Suite, Plugin: b.wording.Plugin}
+		w.subject = setup.Subject{Suite: b.sealed.Suite, Plugin: b.wording.Plugin}
 		return w, nil
 	}
 	if err != nil {
@@ -181,7 +181,7 @@ func runScenarioNew(ctx context.Context, e env, name string, o newOptions) error
 	if err != nil {
 		return err
 	}
-	n := draft.New{ID: name, Role: harness.Role(o.role), Skill: o.skill, NoHook: w.subject.Suite.Launch.Note.Kind == harness.NoteNone}
+	n := setup.NewScenario{ID: name, Role: harness.Role(o.role), Skill: o.skill, NoHook: w.subject.Suite.Launch.Note.Kind == harness.NoteNone}
 	if err := n.Validate(); err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("new scenario: %w", err), "loopd scenario new --help")
 	}
@@ -199,7 +199,7 @@ func runScenarioNew(ctx context.Context, e env, name string, o newOptions) error
 	if err := w.quiet(ctx, e); err != nil {
 		return err
 	}
-	text, err := draft.Scenario(n)
+	text, err := setup.WriteScenario(n)
 	if err != nil {
 		return hint.New(hint.Usage, err, "loopd scenario new --help")
 	}
@@ -247,7 +247,7 @@ func ownWorkbench(ctx context.Context, e env) (workbench, error) {
 }
 
 func (w workbench) checkSkill(name string, o newOptions) error {
-	skills := draft.Skills(w.subject.Plugin)
+	skills := setup.SkillNames(w.subject.Plugin)
 	if slices.Contains(skills, o.skill) {
 		return nil
 	}
@@ -316,11 +316,11 @@ func writeNew(path string, data []byte) error {
 type newlyWritten struct {
 	Scenario string          `json:"scenario"`
 	File     string          `json:"file"`
-	Findings []draft.Finding `json:"findings"` // what is to be filled in
+	Findings []setup.Finding `json:"findings"` // what is to be filled in
 }
 
 func (w workbench) tellNew(e env, name, path string, asJSON bool) error {
-	static := slices.DeleteFunc(draft.Lint(w.again()), func(f draft.Finding) bool { return f.Scenario != name })
+	static := slices.DeleteFunc(setup.Lint(w.again()), func(f setup.Finding) bool { return f.Scenario != name })
 	if asJSON {
 		return printJSON(e.stdout, newlyWritten{name, path, static})
 	}
@@ -332,9 +332,9 @@ func (w workbench) tellNew(e env, name, path string, asJSON bool) error {
 }
 
 // again is the subject as it is after a file was written.
-func (w workbench) again() draft.Subject {
+func (w workbench) again() setup.Subject {
 	if err := w.read(); err != nil {
-		return draft.Subject{}
+		return setup.Subject{}
 	}
 	return w.subject
 }

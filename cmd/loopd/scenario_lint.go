@@ -13,8 +13,8 @@ import (
 
 	"loopd/harness"
 	"loopd/internal/app"
-	"loopd/internal/draft"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 )
 
 func newScenarioLint(e env) *cobra.Command {
@@ -35,7 +35,7 @@ type linted struct {
 	Suite     string          `json:"suite"`
 	Scenarios int             `json:"scenarios"`
 	Runs      int             `json:"runs"` // oracles and nops that were played
-	Findings  []draft.Finding `json:"findings"`
+	Findings  []setup.Finding `json:"findings"`
 	NotRun    []harness.Unrun `json:"not_run"`
 }
 
@@ -55,7 +55,7 @@ func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) erro
 			return hint.Usagef(command, "lint scenarios: the suite has no scenario %q", id)
 		}
 	}
-	static := draft.Lint(w.subject)
+	static := setup.Lint(w.subject)
 	played, err := w.play(ctx, e, static, ids)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) erro
 	if len(ids) > 0 {
 		out.Scenarios = len(ids)
 	}
-	out.Findings = append(draft.Only(static, ids), played.Findings...)
+	out.Findings = append(setup.OfScenarios(static, ids), played.Findings...)
 	if asJSON {
 		err = printJSON(e.stdout, out)
 	} else {
@@ -77,7 +77,7 @@ func runScenarioLint(ctx context.Context, e env, ids []string, asJSON bool) erro
 }
 
 // mend is the command that opens what the first finding is about.
-func (w workbench) mend(found []draft.Finding) string {
+func (w workbench) mend(found []setup.Finding) string {
 	at := shownPath(w.from, w.dir)
 	if found[0].Scenario != "" {
 		at = filepath.Join(at, "scenarios", found[0].Scenario+".md")
@@ -85,13 +85,13 @@ func (w workbench) mend(found []draft.Finding) string {
 	return "$EDITOR " + at
 }
 
-func (w workbench) play(ctx context.Context, e env, static []draft.Finding, ids []string) (draft.Played, error) {
+func (w workbench) play(ctx context.Context, e env, static []setup.Finding, ids []string) (setup.Played, error) {
 	binary, err := app.StandIn()
 	if err != nil {
-		return draft.Played{}, err
+		return setup.Played{}, err
 	}
 	ground := app.IsolationOrNone(ctx, e.Env, w.cfg.Rung)
-	return draft.Perform(ctx, w.subject, static, ids, draft.Stage{Binary: binary, Isolation: ground, Parallel: 2})
+	return setup.Play(ctx, w.subject, static, ids, setup.Stage{Binary: binary, Isolation: ground, Parallel: 2})
 }
 
 func findings(n int) string { return counted(n, "finding") }
@@ -106,7 +106,7 @@ func (w workbench) printLint(e env, out linted) error {
 		b.WriteString(fitted(fmt.Sprintf("%-*s  %s", longest, orSuite(f.Scenario), f), strings.Repeat(" ", longest+4), e.page))
 	}
 	for _, u := range out.NotRun {
-		if u.Scenario != "" && slices.ContainsFunc(out.Findings, func(f draft.Finding) bool { return f.Scenario == u.Scenario }) {
+		if u.Scenario != "" && slices.ContainsFunc(out.Findings, func(f setup.Finding) bool { return f.Scenario == u.Scenario }) {
 			continue // what it lacks stands above
 		}
 		b.WriteString(notRunLine(e, u))
@@ -142,5 +142,5 @@ func staticFindings(ctx context.Context, e env) (int, error) {
 		return 0, err
 	}
 	defer w.close()
-	return len(draft.Lint(w.subject)), nil
+	return len(setup.Lint(w.subject)), nil
 }

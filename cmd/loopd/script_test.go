@@ -20,11 +20,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"loopd/fixtures"
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
-	"loopd/plugins"
 )
 
 type treesKey struct{}
@@ -126,11 +126,10 @@ func makePlugin(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: plugin DIR [NAME]")
 	}
 	name := append(args, campaign.BundledSuite)[1]
-	sub, err := fs.Sub(plugins.FS(), name)
+	sub, err := fs.Sub(fixtures.Plugins(), name)
 	ts.Check(err)
-	modes := func(file string) fs.FileMode { return plugins.Mode(name + "/" + file) }
 	dir := ts.MkAbs(args[0])
-	ts.Check(frozen.Materialise(sub, modes, dir))
+	ts.Check(frozen.Materialise(sub, fixtures.PluginMode, dir))
 	for _, step := range []string{"init --quiet --initial-branch=main", "add --all", "commit --quiet --message start"} {
 		ts.Check(ts.Exec("git", append([]string{"-C", dir}, strings.Fields(step)...)...))
 	}

@@ -21,12 +21,12 @@ import (
 	"testing"
 	"time"
 
+	"loopd/fixtures"
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/campaign"
 	"loopd/internal/fake"
 	"loopd/internal/testenv"
-	"loopd/plugins"
 )
 
 // secret is one that is planted: as it stands in a text, and the part of it that
@@ -185,10 +185,9 @@ func newLeaky(t *testing.T) *leaky {
 // none: they are the user's.
 func (l *leaky) layPlugin() {
 	l.t.Helper()
-	sub, err := fs.Sub(plugins.FS(), campaign.BundledSuite)
+	sub, err := fs.Sub(fixtures.Plugins(), campaign.BundledSuite)
 	testenv.Must(l.t, err)
-	modes := func(name string) fs.FileMode { return plugins.Mode(campaign.BundledSuite + "/" + name) }
-	testenv.Must(l.t, frozen.Materialise(sub, modes, l.plugin))
+	testenv.Must(l.t, frozen.Materialise(sub, fixtures.PluginMode, l.plugin))
 	var octal strings.Builder
 	for _, b := range []byte(allSecrets() + "\n") {
 		fmt.Fprintf(&octal, "\\%03o", b)

@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"loopd/internal/app"
-	"loopd/internal/doctor"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 )
 
 // serviceRow says whether anything answers where the sessions' model calls go.
-func serviceRow(e env) doctor.Check {
-	return func(ctx context.Context) doctor.Row {
-		row := doctor.Row{Name: "service", Health: doctor.Bad}
+func serviceRow(e env) setup.Check {
+	return func(ctx context.Context) setup.Row {
+		row := setup.Row{Name: "service", Health: setup.HealthBad}
 		u, err := app.ServiceURL(e.Env)
 		if err != nil {
 			row.Detail, row.Fix = err.Error(), hint.Of(err)
@@ -21,7 +21,7 @@ func serviceRow(e env) doctor.Check {
 		at, err := app.Answers(ctx, u)
 		switch {
 		case err == nil:
-			return doctor.Row{Name: row.Name, Health: doctor.Good, Detail: app.ShownURL(u) + " answers"}
+			return setup.Row{Name: row.Name, Health: setup.HealthOK, Detail: app.ShownURL(u) + " answers"}
 		case e.Getenv(app.BaseVariable) != "":
 			row.Fix = "unset " + app.BaseVariable
 		default:

@@ -11,7 +11,7 @@ import (
 	"loopd/harness"
 	"loopd/internal/admission"
 	"loopd/internal/app"
-	"loopd/internal/doctor"
+	"loopd/internal/setup"
 	"loopd/internal/testenv"
 	"loopd/loop"
 )
@@ -24,16 +24,16 @@ func TestServiceRow(t *testing.T) {
 	there, gone := l.Addr().String(), testenv.DeadAddress(t)
 	for _, c := range []struct {
 		name, base  string
-		health      doctor.Health
+		health      setup.Health
 		detail, fix string
 	}{
-		{"answers", "http://me:secret@" + there + "/v1", doctor.Good, "http://" + there + "/v1 answers", ""},
-		{"nothing listens", "http://me:secret@" + gone, doctor.Bad, "nothing answers at http://" + gone + " (" + gone + ": refused)", "unset ANTHROPIC_BASE_URL"},
-		{"no address", "http://me:secret@[::1", doctor.Bad, "ANTHROPIC_BASE_URL is no address: missing ']' in host", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
-		{"no host", "127.0.0.1", doctor.Bad, "ANTHROPIC_BASE_URL is no address: no host in it", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
+		{"answers", "http://me:secret@" + there + "/v1", setup.HealthOK, "http://" + there + "/v1 answers", ""},
+		{"nothing listens", "http://me:secret@" + gone, setup.HealthBad, "nothing answers at http://" + gone + " (" + gone + ": refused)", "unset ANTHROPIC_BASE_URL"},
+		{"no address", "http://me:secret@[::1", setup.HealthBad, "ANTHROPIC_BASE_URL is no address: missing ']' in host", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
+		{"no host", "127.0.0.1", setup.HealthBad, "ANTHROPIC_BASE_URL is no address: no host in it", "export ANTHROPIC_BASE_URL=https://api.anthropic.com"},
 	} {
 		got := serviceRow(env{Env: app.Env{Environ: []string{"ANTHROPIC_BASE_URL=" + c.base}}})(t.Context())
-		want := doctor.Row{Name: "service", Health: c.health, Detail: c.detail, Fix: c.fix}
+		want := setup.Row{Name: "service", Health: c.health, Detail: c.detail, Fix: c.fix}
 		if got != want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
 		}

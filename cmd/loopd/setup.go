@@ -13,8 +13,8 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 	"loopd/internal/store"
-	"loopd/internal/survey"
 	"loopd/loop"
 	"loopd/report"
 )
@@ -54,7 +54,7 @@ func bundledSuite(c config.Config) (string, error) {
 		return "", fmt.Errorf("open suite: %w", err)
 	}
 	defer root.Close()
-	plugin, err := survey.Name(root.FS())
+	plugin, err := setup.PluginName(root.FS())
 	if err != nil {
 		return "", hint.Usagef("loopd init", "open suite: %s: %w", c.Plugin, err)
 	}

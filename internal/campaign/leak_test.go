@@ -10,10 +10,10 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"loopd/candidates"
+	"loopd/fixtures"
 	"loopd/harness"
 	"loopd/internal/testenv"
-	"loopd/plugins"
-	"loopd/rehearsals"
+	"loopd/scenarios"
 )
 
 // bundledLeaks is the leak search of a bundled suite with its plugin's files.
@@ -21,7 +21,7 @@ func bundledLeaks(t testing.TB, name string) (*leaks, harness.Suite, harness.Tre
 	t.Helper()
 	suite, err := ReadBundled(name)
 	testenv.Must(t, err)
-	sub, err := fs.Sub(plugins.FS(), suite.Checker.Plugin)
+	sub, err := fs.Sub(fixtures.Plugins(), suite.Checker.Plugin)
 	testenv.Must(t, err)
 	tree, err := harness.ReadTree(sub)
 	testenv.Must(t, err)
@@ -55,7 +55,7 @@ type phrased struct {
 
 func proposals(t *testing.T, plugin string) (leaking, clean []phrased) {
 	t.Helper()
-	data, err := fs.ReadFile(rehearsals.FS(), plugin+".proposals.yaml")
+	data, err := scenarios.Rehearsal(plugin + ".proposals.yaml")
 	testenv.Must(t, err)
 	var doc struct{ Leaks, Clean []phrased }
 	testenv.Must(t, yaml.Unmarshal(data, &doc))

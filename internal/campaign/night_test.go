@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"loopd/fixtures"
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/testenv"
 	"loopd/loop"
-	"loopd/plugins"
 )
 
 // night is a user's repository, a state directory and a sealed suite, with
@@ -55,9 +55,9 @@ func newNight(t *testing.T, subdir string) *night {
 	n := &night{t: t, root: filepath.Join(t.TempDir(), "user"), clock: &clock{now: time.Now().Truncate(time.Second)}}
 	n.plugin = filepath.Join(n.root, subdir)
 	testenv.Must(t, os.MkdirAll(filepath.Dir(n.plugin), 0o755))
-	bundled, err := fs.Sub(plugins.FS(), "os-adr")
+	bundled, err := fs.Sub(fixtures.Plugins(), "os-adr")
 	testenv.Must(t, err)
-	testenv.Must(t, frozen.Materialise(bundled, func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }, n.plugin))
+	testenv.Must(t, frozen.Materialise(bundled, fixtures.PluginMode, n.plugin))
 	n.home = Home{Dir: filepath.Join(t.TempDir(), "state")}
 	testenv.Must(t, n.home.Make())
 	if n.sealed, err = n.home.OpenBundled(t.Context()); err != nil {

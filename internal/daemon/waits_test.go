@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"loopd/fixtures"
 	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/admission"
@@ -18,7 +19,6 @@ import (
 	"loopd/internal/daemon"
 	"loopd/internal/testenv"
 	"loopd/loop"
-	"loopd/plugins"
 )
 
 // held runs sessions that all fail, each of a minute; before the first of them it
@@ -45,8 +45,8 @@ func (h *held) Run(_ context.Context, spec harness.Spec) (harness.Trial, error) 
 func shift(t *testing.T, hold *loop.Paused) (*daemon.Worker, *admission.Moved) {
 	t.Helper()
 	user, home := filepath.Join(t.TempDir(), "user"), campaign.Home{Dir: filepath.Join(t.TempDir(), "state")}
-	bundled, err := fs.Sub(plugins.FS(), "os-adr")
-	err = errors.Join(err, frozen.Materialise(bundled, func(name string) fs.FileMode { return plugins.Mode("os-adr/" + name) }, user), home.Make())
+	bundled, err := fs.Sub(fixtures.Plugins(), "os-adr")
+	err = errors.Join(err, frozen.Materialise(bundled, fixtures.PluginMode, user), home.Make())
 	testenv.Must(t, err)
 	testenv.Repo(t, user)
 	sealed, err := home.OpenBundled(t.Context())

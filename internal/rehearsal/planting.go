@@ -12,10 +12,10 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"loopd/candidates"
+	"loopd/fixtures"
 	"loopd/harness"
 	"loopd/internal/fake"
-	"loopd/plugins"
-	"loopd/rehearsals"
+	"loopd/scenarios"
 )
 
 // Planting is what a rehearsal of one plugin plants, read from its file and
@@ -105,10 +105,10 @@ func ReferenceRates(plugin string) func(harness.Cell) (rate float64, ok bool) {
 
 // readPlanting parses the plugin's file, or the generic one.
 func readPlanting(plugin string) (p Planting, own bool, err error) {
-	data, err := fs.ReadFile(rehearsals.FS(), plugin+".yaml")
+	data, err := scenarios.Rehearsal(plugin + ".yaml")
 	own = err == nil
 	if !own {
-		data, err = fs.ReadFile(rehearsals.FS(), rehearsals.Generic)
+		data, err = scenarios.Rehearsal("any.yaml")
 	}
 	if err != nil {
 		return p, own, err
@@ -133,7 +133,7 @@ func plantingFor(suite harness.Suite, files map[string][]byte) (Planting, error)
 
 // pluginFiles are the bytes of a bundled plugin by path.
 func pluginFiles(plugin string) (map[string][]byte, error) {
-	sub, err := fs.Sub(plugins.FS(), plugin)
+	sub, err := fs.Sub(fixtures.Plugins(), plugin)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 	"loopd/internal/fake"
 	"loopd/internal/proposer"
 	"loopd/loop"
-	"loopd/rehearsals"
+	"loopd/scenarios"
 )
 
 // ProposerKind says who fills the queue of a rehearsal.
@@ -103,7 +102,7 @@ func (r *run) readScript(p Planting) (script, error) {
 		return s, nil
 	}
 	name := r.sealed.Suite.Checker.Plugin + ".proposals.yaml"
-	data, err := fs.ReadFile(rehearsals.FS(), name)
+	data, err := scenarios.Rehearsal(name)
 	if err != nil {
 		return s, fmt.Errorf("rehearse an agent that proposes: %w", err)
 	}

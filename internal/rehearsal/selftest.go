@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"loopd/fixtures"
 	"loopd/harness"
 	"loopd/internal/agent"
 	"loopd/internal/app"
@@ -15,7 +16,6 @@ import (
 	"loopd/internal/fake"
 	"loopd/internal/isolate"
 	"loopd/internal/trial"
-	"loopd/plugins"
 )
 
 // RunKind names a fabricated run of a scenario.
@@ -232,7 +232,7 @@ func caseOf(e *trial.Executor, t harness.Trial) SelfCase {
 // BundledPlugin is the plugin a bundled suite measures, as a wording.
 func BundledPlugin(suite harness.Suite) (trial.Wording, error) {
 	name := suite.Checker.Plugin
-	sub, err := fs.Sub(plugins.FS(), name)
+	sub, err := fs.Sub(fixtures.Plugins(), name)
 	if err != nil {
 		return trial.Wording{}, err
 	}
@@ -241,7 +241,7 @@ func BundledPlugin(suite harness.Suite) (trial.Wording, error) {
 		return trial.Wording{}, err
 	}
 	for file, f := range tree {
-		f.Mode = plugins.Mode(name + "/" + file)
+		f.Mode = fixtures.PluginMode(file)
 		tree[file] = f
 	}
 	return campaign.WordingOf(tree, suite.Launch.Note)

@@ -12,20 +12,19 @@ import (
 	"slices"
 	"strings"
 
+	"loopd/fixtures"
 	"loopd/frozen"
-	"loopd/plugins"
 )
 
 // makeUser makes the repository of an invented plugin author: a bundled plugin
 // with a commit, a change that is staged, one that is not, and a file
 // git does not know. A rehearsal must leave all of it alone.
 func makeUser(ctx context.Context, name, dir string) error {
-	plugin, err := fs.Sub(plugins.FS(), name)
+	plugin, err := fs.Sub(fixtures.Plugins(), name)
 	if err != nil {
 		return err
 	}
-	modes := func(file string) fs.FileMode { return plugins.Mode(name + "/" + file) }
-	if err := frozen.Materialise(plugin, modes, dir); err != nil {
+	if err := frozen.Materialise(plugin, fixtures.PluginMode, dir); err != nil {
 		return err
 	}
 	steps := [][]string{

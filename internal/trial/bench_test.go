@@ -26,7 +26,6 @@ import (
 	"loopd/internal/redact"
 	"loopd/internal/testenv"
 	"loopd/internal/trial"
-	"loopd/plugins"
 	"loopd/scenarios"
 )
 
@@ -155,12 +154,12 @@ func (b *bench) start(base map[harness.Cell]float64) {
 
 func bundledPlugin(t *testing.T) harness.Tree {
 	t.Helper()
-	sub, err := fs.Sub(plugins.FS(), "os-adr")
+	sub, err := fs.Sub(fixtures.Plugins(), "os-adr")
 	testenv.Must(t, err)
 	tree, err := harness.ReadTree(sub)
 	testenv.Must(t, err)
 	for name, f := range tree {
-		f.Mode = plugins.Mode("os-adr/" + name)
+		f.Mode = fixtures.PluginMode(name)
 		tree[name] = f
 	}
 	return tree
