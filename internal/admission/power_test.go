@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 			os.Stdout.WriteString(err.Error())
 			os.Exit(1)
 		}
-		os.Stdout.WriteString("awake")
+		os.Stdout.WriteString("awake\n")
 		select {} // until it is killed
 	}
 	os.Exit(m.Run())
@@ -36,9 +35,7 @@ func supplies(t *testing.T, files map[string]string) Machine {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(root, "sys/class/power_supply", name)
-		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		testenv.Must(t, os.WriteFile(path, []byte(text+"\n"), 0o644))
+		testenv.Write(t, filepath.Join(root, "sys/class/power_supply", name), text+"\n")
 	}
 	return Machine{OS: "linux", Root: root}
 }
@@ -157,22 +154,13 @@ func TestKeepAwakeEndsWhenStopped(t *testing.T) {
 
 func TestKeepAwakeEndsWithAKilledLoopd(t *testing.T) {
 	root, path := keeper(t, runs)
-	self, err := os.Executable()
-	testenv.Must(t, err)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childEnv+"="+root)
-	out, err := cmd.StdoutPipe()
-	testenv.Must(t, err)
-	testenv.Must(t, cmd.Start())
-	f, err := os.Open(path)
-	testenv.Must(t, err)
-	defer f.Close()
-	said := make([]byte, len("awake"))
-	if _, err := io.ReadFull(out, said); err != nil || string(said) != "awake" {
-		t.Fatalf("got %q and error %v", said, err)
+	fifo := make(chan *os.File, 1)
+	go func() { f, _ := os.Open(path); fifo <- f }()
+	if said := testenv.KillAfter(t, testenv.Self(t, childEnv+"="+root), 1, 0); said[0] != "awake" {
+		t.Fatalf("got %q", said)
 	}
-	testenv.Must(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	f := <-fifo
+	defer f.Close()
 	gone(t, f)
 }
 
