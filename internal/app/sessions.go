@@ -74,7 +74,7 @@ func Connect(ctx context.Context, p Parts) (*Sessions, error) {
 	uid := p.Isolation.UID
 	s := &Sessions{gateway: g, Options: trial.Options{
 		Suite: p.Suite, Seal: p.Seal, Wording: p.Wording, Agent: p.Agent, Gateway: g, Store: p.Store, Sandboxes: p.Sandboxes, Faults: p.Inject,
-		Redactor: redact.New(append(p.Secrets, p.Service.Credential.Value)...), Walls: p.Isolation.Sandbox, Hidden: p.Hidden, Read: p.Read, Limits: p.Limits,
+		Redactor: redact.New(append(p.Secrets, p.Service.Credential.Value)...), Isolation: p.Isolation.Sandbox, Hidden: p.Hidden, Read: p.Read, Limits: p.Limits,
 		UID: uid, GID: uid, Graphs: p.Graphs, Now: p.Now,
 	}}
 	if p.Judge.Make == nil {

@@ -184,7 +184,7 @@ func (p *probe) run(ctx context.Context) error {
 	executor, err := trial.New(ctx, trial.Options{
 		Suite: p.o.Suite, Seal: func(context.Context) (*frozen.Drift, error) { return nil, nil },
 		Wording: func(string) (trial.Wording, error) { return p.o.Wording, nil }, Agent: p.o.Agent, Gateway: gate, Store: store,
-		Sandboxes: p.poison.base(), Faults: p, Redactor: redact.New(), Instrument: probeID, Walls: p.o.Walls, UID: p.o.UID, GID: p.o.GID, Now: time.Now,
+		Sandboxes: p.poison.base(), Faults: p, Redactor: redact.New(), Instrument: probeID, Isolation: p.o.Walls, UID: p.o.UID, GID: p.o.GID, Now: time.Now,
 		Graphs: p.o.Graphs,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ type CommandEnv struct {
 	PluginName      string
 	Path            string // the user's PATH
 	Sandboxes       string // parent of the sandboxes, empty for the default
-	Walls           isolate.Sandbox
+	Isolation       isolate.Sandbox
 	Hidden, Read    []string
 	UID, GID        int
 }
@@ -89,10 +89,10 @@ func (o CommandEnv) launch(box *isolate.Box, command string) (agent.Launch, func
 		Path: "/bin/sh", Argv0: "sh", Args: []string{"-c", `PATH="$CLAUDE_PLUGIN_ROOT/bin:$PATH"; export PATH; ` + command}, Env: env, Dir: box.Work,
 		Stdin: append(input, '\n'), Clocks: harness.Clocks{Total: tryTime}, UID: o.UID, GID: o.GID, Marker: box.Root,
 	}
-	if o.Walls.Backend() == isolate.None {
+	if o.Isolation.Backend() == isolate.None {
 		return l, func() error { return nil }, nil
 	}
-	w, err := o.Walls.Wrap(isolate.Session{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, ReadOnly: o.Read, Hidden: o.Hidden})
+	w, err := o.Isolation.Wrap(isolate.Session{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, ReadOnly: o.Read, Hidden: o.Hidden})
 	if err != nil {
 		return l, nil, err
 	}

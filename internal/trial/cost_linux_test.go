@@ -90,7 +90,7 @@ func newCosts(t *testing.T, cli agent.Binary, w isolate.Sandbox) *costs {
 	gate, err := gateway.Start(t.Context(), upstream, gateway.Credential{Header: gateway.HeaderKey})
 	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
-	c.o.Gateway, c.o.Faults, c.o.Walls = gate, c, w
+	c.o.Gateway, c.o.Faults, c.o.Isolation = gate, c, w
 	if c.real = cli.Path != ""; c.real {
 		c.o.Agent = cli
 	}

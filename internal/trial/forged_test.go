@@ -88,7 +88,7 @@ func forger(t *testing.T, real, walled bool) *bench {
 	}
 	switch {
 	case walled:
-		b.o.Walls = walls(t, 0)
+		b.o.Isolation = walls(t, 0)
 		if !real {
 			b.o.Agent.Path = isolate.SelfAgent
 		}

@@ -189,7 +189,7 @@ func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w isolate.Sandbox)
 	gate, err := gateway.Start(t.Context(), upstream, gateway.Credential{Header: gateway.HeaderKey, Value: "the real key"})
 	testenv.Must(t, err)
 	t.Cleanup(func() { gate.Close() })
-	o := trial.Options{Gateway: gate, Agent: cli, Walls: w, UID: nobody(), GID: nobody(), Sandboxes: testenv.OpenDir(t)}
+	o := trial.Options{Gateway: gate, Agent: cli, Isolation: w, UID: nobody(), GID: nobody(), Sandboxes: testenv.OpenDir(t)}
 	o.Suite.Rubric = "You are a strict judge.\nSay YES or NO."
 	o.Suite.Launch = harness.Launch{MaxRetries: 1, Judge: harness.JudgeProfile{Model: "claude-haiku-5-5"}}
 	o.Suite.Launch.Env = strings.Fields("PATH HOME CLAUDE_CONFIG_DIR TMPDIR LANG ANTHROPIC_BASE_URL ANTHROPIC_API_KEY DISABLE_AUTOUPDATER DISABLE_TELEMETRY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_MAX_RETRIES")

@@ -98,7 +98,7 @@ func (e *Executor) launchOf(ctx context.Context, sc harness.Scenario, box *isola
 	}
 	l.Activity = tap.LastActivity
 	l.MaxMemory, l.Overrun = e.o.Limits.Memory, overrun(ctx, box, e.o.Limits.Disk)
-	if e.o.Walls.Backend() == isolate.None {
+	if e.o.Isolation.Backend() == isolate.None {
 		return l, func() error { return nil }, nil
 	}
 	return e.walled(l, box, tap)
@@ -121,7 +121,7 @@ func (e *Executor) plainLaunch(box *isolate.Box, tier string, env []string, task
 // walled shuts the launch in: the session sees its box, the agent's program and
 // the system's programs, and its only way out is the gateway.
 func (e *Executor) walled(l agent.Launch, box *isolate.Box, tap *gateway.Proxy) (agent.Launch, func() error, error) {
-	if !e.o.Walls.TakesHandoff() {
+	if !e.o.Isolation.TakesHandoff() {
 		port, err := strconv.Atoi(e.o.Gateway.URL().Port())
 		if err != nil {
 			return l, nil, fmt.Errorf("port of the gateway: %w", err)
@@ -137,7 +137,7 @@ func (e *Executor) walled(l agent.Launch, box *isolate.Box, tap *gateway.Proxy) 
 
 // shutIn walls a launch in with that door or port, or with none and no network.
 func (e *Executor) shutIn(l agent.Launch, box *isolate.Box, door *os.File, port int) (agent.Launch, func() error, error) {
-	w, err := e.o.Walls.Wrap(isolate.Session{
+	w, err := e.o.Isolation.Wrap(isolate.Session{
 		Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, Handoff: door, Port: port, Limits: e.o.Limits, ReadOnly: e.o.Read, Hidden: e.o.Hidden,
 	})
 	if err != nil {

@@ -149,7 +149,7 @@ func (e *Executor) launchAlone(box *isolate.Box) (agent.Launch, func() error, er
 		return agent.Launch{}, nil, err
 	}
 	l, err := e.plainLaunch(box, e.o.Suite.Launch.Tiers[0].Name, env, "Please begin.")
-	if err != nil || e.o.Walls.Backend() == isolate.None {
+	if err != nil || e.o.Isolation.Backend() == isolate.None {
 		return l, func() error { return nil }, err
 	}
 	return e.shutIn(l, box, nil, 0)

@@ -119,7 +119,7 @@ func (e *Executor) once(ctx context.Context, box *isolate.Box, tap *gateway.Prox
 		Stdin: []byte(q.prompt), Stdout: out, Stderr: &answerWriter{}, Clocks: harness.Clocks{Total: q.limit, Grace: 10 * time.Second},
 		Activity: tap.LastActivity, UID: o.UID, GID: o.GID, Marker: box.Root,
 	}
-	if o.Walls.Backend() == isolate.None {
+	if o.Isolation.Backend() == isolate.None {
 		return agent.Run(ctx, l)
 	}
 	walled, release, err := e.walled(l, room, tap)

@@ -18,7 +18,7 @@ func (b *bench) onRung(rung isolate.Backend) *bench {
 	if rung == isolate.None {
 		return b
 	}
-	b.o.Walls, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), isolate.SelfAgent, testenv.OpenDir(b.t), []string{b.dir}
+	b.o.Isolation, b.o.Agent.Path, b.o.Sandboxes, b.o.Hidden = rungWalls(b.t, rung, 0), isolate.SelfAgent, testenv.OpenDir(b.t), []string{b.dir}
 	return b
 }
 

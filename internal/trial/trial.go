@@ -64,10 +64,10 @@ type Options struct {
 	Faults     FaultInjector
 	Redactor   *redact.Redactor
 	Instrument string
-	// Walls shut sessions in; the zero value runs them in the open. Hidden lists
+	// Isolation shut sessions in; the zero value runs them in the open. Hidden lists
 	// what no session may read wherever it lies.
-	Walls  isolate.Sandbox
-	Hidden []string
+	Isolation isolate.Sandbox
+	Hidden    []string
 	// Read lists directories and files of the machine, such as toolchains, that
 	// sessions may read and run. Limits bound what a session uses.
 	Read   []string
@@ -144,8 +144,8 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 
 // Run runs one spec to its end.
 func (e *Executor) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
-	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Instrument: e.o.Instrument, Started: e.o.Now().UTC(), Isolation: e.o.Walls.String()}
-	drifted, err := e.sealBroken(ctx, &t)
+	t := harness.Trial{ID: spec.TrialID(), Spec: spec, Instrument: e.o.Instrument, Started: e.o.Now().UTC(), Isolation: e.o.Isolation.String()}
+	drifted, err := e.sealHolds(ctx, &t)
 	if err != nil || drifted {
 		return t, err
 	}
@@ -157,14 +157,14 @@ func (e *Executor) Run(ctx context.Context, spec harness.Spec) (harness.Trial, e
 	if err := e.session(ctx, sc, &t); err != nil {
 		return t, fmt.Errorf("run trial %s of %s: %w", t.ID, spec.Slot.Cell, err)
 	}
-	if _, err := e.sealBroken(ctx, &t); err != nil {
+	if _, err := e.sealHolds(ctx, &t); err != nil {
 		return t, err
 	}
 	return t, nil
 }
 
-// sealBroken verifies the seal and makes the trial void when it does not hold.
-func (e *Executor) sealBroken(ctx context.Context, t *harness.Trial) (bool, error) {
+// sealHolds verifies the seal and makes the trial void when it does not hold.
+func (e *Executor) sealHolds(ctx context.Context, t *harness.Trial) (bool, error) {
 	drift, err := e.o.Seal(context.WithoutCancel(ctx))
 	if err != nil {
 		return false, fmt.Errorf("verify seal: %w", err)
