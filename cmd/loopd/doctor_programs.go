@@ -50,7 +50,7 @@ func programRows(ctx context.Context, e env, cfg config.Config, g app.Isolation)
 	t := tryout{
 		env: e, cfg: cfg, plugin: wording.Plugin,
 		outfit: trial.CommandEnv{
-			Plugin: wording.Plugin, PluginName: sealed.Suite.Checker.Plugin, Path: e.Getenv("PATH"), Walls: g.Sandbox, Read: cfg.Read,
+			Plugin: wording.Plugin, PluginName: sealed.Suite.Checker.Plugin, Path: e.Getenv("PATH"), Isolation: g.Sandbox, Read: cfg.Read,
 			Hidden: app.HiddenFrom(home, cfg), UID: g.UID, GID: g.UID,
 		},
 	}

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,14 +12,6 @@ import (
 	"loopd/harness/unprompted"
 	"loopd/internal/atomicfile"
 )
-
-// JudgeReply is what one call of a judge came to. A call that failed may have one
-// too: what was sent and what came back.
-type JudgeReply struct {
-	Yes    bool
-	Rubric string // sha256 of the rubric as it was sent, hex; empty when it was not
-	Text   string // what the judge printed, as it came
-}
 
 // JudgeFile keeps the raw replies of a judge beside the other files of an
 // attempt.
@@ -39,24 +32,11 @@ type recordedReply struct {
 	Error string `json:"error,omitempty"`
 }
 
-// ask puts the checker's question to the suite's judge and keeps what it said.
-func (e *Executor) ask(ctx context.Context, sc harness.Scenario, q unprompted.Question, dir string, t *harness.Trial) (*Judged, error) {
-	if e.o.Judge == nil {
-		return nil, fmt.Errorf("scenario %s asks a question and there is no judge", sc.ID)
-	}
-	out, said, err := askTwice(ctx, e.o.Judge, e.o.Suite.Rubric, q)
-	if err != nil {
-		return nil, err
-	}
-	t.Judgement = &said.Judgement
-	return out, e.keepJudgement(dir, said)
-}
-
 // askTwice puts a question to the judge twice; a judge that contradicts itself
 // has given no answer. The error is that of the context alone.
-func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Question) (*Judged, judged, error) {
+func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Question) (*Judged, *judged, error) {
 	out := &Judged{Question: questionDigest(rubric, q)}
-	j := judged{Judgement: harness.Judgement{Question: hexDigest([]byte(q.Text)), Message: hexDigest([]byte(shown(q.Message)))}}
+	j := &judged{Judgement: harness.Judgement{Question: hexDigest([]byte(q.Text)), Message: hexDigest([]byte(shown(q.Message)))}}
 	first, err := j.answer(ctx, judge, q)
 	second := first
 	if err == nil {
@@ -64,7 +44,7 @@ func askTwice(ctx context.Context, judge Judge, rubric string, q unprompted.Ques
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, j, ctx.Err() // nobody's answer was waited for
+		return nil, nil, ctx.Err() // nobody's answer was waited for
 	case err != nil:
 		out.Why = err.Error()
 		if l, ok := errors.AsType[*LimitedError](err); ok {
@@ -83,15 +63,18 @@ func (j *judged) answer(ctx context.Context, judge Judge, q unprompted.Question)
 	for range judgeTries {
 		var r JudgeReply
 		r, err = judge.Judge(ctx, q)
-		j.note(r, err)
+		j.Calls++
+		j.Rubric = cmp.Or(r.Rubric, j.Rubric)
+		j.Replies = append(j.Replies, recordedReply{Text: r.Text})
 		if err == nil {
 			j.Answers = append(j.Answers, harness.AnswerOf(r.Yes))
 			return r.Yes, nil
 		}
+		j.Replies[len(j.Replies)-1].Error = err.Error()
 		if ctx.Err() != nil {
 			return false, err
 		}
-		if _, ok := errors.AsType[*LimitedError](err); ok {
+		if _, limited := errors.AsType[*LimitedError](err); limited {
 			break
 		}
 	}
@@ -99,20 +82,8 @@ func (j *judged) answer(ctx context.Context, judge Judge, q unprompted.Question)
 	return false, err
 }
 
-func (j *judged) note(r JudgeReply, err error) {
-	j.Calls++
-	if r.Rubric != "" {
-		j.Rubric = r.Rubric
-	}
-	said := recordedReply{Text: r.Text}
-	if err != nil {
-		said.Error = err.Error()
-	}
-	j.Replies = append(j.Replies, said)
-}
-
 // keepJudgement writes what the judge said, without secrets.
-func (e *Executor) keepJudgement(dir string, j judged) error {
+func (e *Executor) keepJudgement(dir string, j *judged) error {
 	for i := range j.Replies {
 		j.Replies[i].Text = string(e.o.Redactor.Bytes([]byte(j.Replies[i].Text)))
 	}

@@ -89,15 +89,7 @@ func (o CommandEnv) launch(box *isolate.Box, command string) (agent.Launch, func
 		Path: "/bin/sh", Argv0: "sh", Args: []string{"-c", `PATH="$CLAUDE_PLUGIN_ROOT/bin:$PATH"; export PATH; ` + command}, Env: env, Dir: box.Work,
 		Stdin: append(input, '\n'), Clocks: harness.Clocks{Total: tryTime}, UID: o.UID, GID: o.GID, Marker: box.Root,
 	}
-	if o.Isolation.Backend() == isolate.None {
-		return l, func() error { return nil }, nil
-	}
-	w, err := o.Isolation.Wrap(isolate.Session{Box: box, Agent: l.Path, Args: l.Args, Env: l.Env, ReadOnly: o.Read, Hidden: o.Hidden})
-	if err != nil {
-		return l, nil, err
-	}
-	l.Path, l.Argv0, l.Args, l.Env, l.Files, l.PIDNamespace = w.Path, "", w.Args, w.Env, w.Files, w.PIDNamespace
-	return l, w.Close, nil
+	return isolated(l, o.Isolation, isolate.Session{Box: box, ReadOnly: o.Read, Hidden: o.Hidden})
 }
 
 // head keeps the beginning of what is written.

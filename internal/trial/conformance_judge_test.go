@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"loopd/harness"
+	"loopd/harness/transcript"
 	"loopd/harness/unprompted"
 	"loopd/internal/redact"
 	"loopd/internal/testenv"
@@ -21,7 +23,6 @@ import (
 func (f fixture) judge(t *testing.T, suite harness.Suite) {
 	notes, attempt := t.TempDir(), t.TempDir()
 	command := "DIR='" + notes + "'; echo >>\"$DIR/asked\"; " + f.Command
-	e := &Executor{o: Options{Judge: CommandJudge{Command: command, Rubric: suite.Rubric}, Redactor: redact.New()}}
 	sc, ok := suite.Scenario("write")
 	if !ok {
 		t.Fatal("the suite has no scenario write")
@@ -31,17 +32,18 @@ func (f fixture) judge(t *testing.T, suite harness.Suite) {
 	f.files["transcript"] = "hook\ninit\nbash: adr-list\ntext: " + f.Message + "\nresult\n"
 	stored := f.stored(t, start)
 	in := unprompted.Input{Scenario: sc, Checker: suite.Checker, Transcript: stored.Transcript, Project: usualProject, Start: start, End: stored.End}
-	ev := unprompted.Evaluate(in)
-	if ev.Question == nil {
-		t.Fatal("nothing is asked")
+	e := &Executor{o: Options{Redactor: redact.New()}}
+	c, err := check(in, func(q unprompted.Question) (*Judged, error) {
+		out, said, err := askTwice(t.Context(), CommandJudge{Command: command, Rubric: suite.Rubric}, suite.Rubric, q)
+		return out, errors.Join(err, e.keepJudgement(attempt, said))
+	})
+	if err != nil || c.judged == nil {
+		t.Fatal(c, err)
 	}
-	tr := &harness.Trial{Class: harness.Valid}
-	answer, err := e.ask(t.Context(), sc, *ev.Question, attempt, tr)
-	testenv.Must(t, err)
-	ev = settle(in, *answer, tr)
+	tr := rule(harness.Trial{}, transcript.Judgement{}, c.result, ruling{class: harness.Valid}, c.ruling)
 	f.wantClass(t, tr.Class, tr.Why)
 	if tr.Class == harness.Valid {
-		f.wantScore(t, ev)
+		f.wantScore(t, unprompted.Evaluation{Result: tr.Result})
 	}
 	if asked := bytes.Count(note(t, notes, "asked"), []byte("\n")); asked != f.Want.Asked {
 		t.Errorf("asked %d times, want %d", asked, f.Want.Asked)

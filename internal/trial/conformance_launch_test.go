@@ -69,7 +69,7 @@ func (l launched) box(t *testing.T) (*isolate.Box, error) {
 // environ is the environment a session in the box gets.
 func (l launched) environ(box *isolate.Box) ([]string, error) {
 	e := &Executor{o: Options{Suite: l.suite}}
-	return agent.Environ(l.suite.Launch, e.listed(box, "key", nowhere))
+	return agent.Environ(l.suite.Launch, e.values(box, "key", nowhere))
 }
 
 // ownPlaces: two sessions share no directory that the agent CLI writes to.

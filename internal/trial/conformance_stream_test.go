@@ -36,7 +36,7 @@ func (f fixture) stream(t *testing.T, suite harness.Suite) {
 	e := &Executor{o: Options{Suite: suite, Agent: agent.Binary{Version: "7.4.1"}}}
 	spec := harness.Spec{Slot: harness.Slot{Cell: harness.Cell{Scenario: sc.ID, Tier: "small"}}}
 	box := &isolate.Box{Plugin: cmp.Or(f.Outside.PluginPath, "/box/k3/keeper")}
-	want := e.want(sc, Wording{Note: keeperNote}, box, &harness.Trial{Spec: spec})
+	want := e.want(job{spec: spec, scenario: sc, wording: Wording{Note: keeperNote}}, box)
 	j := transcript.Validity(stored.Transcript, want, transcript.External{
 		Cause: f.Outside.Cause, LimitTime: f.Outside.LimitTime, Killed: f.Outside.Killed, ExitCode: f.Outside.ExitCode,
 		GatewayKnown: true, Exposed: !f.Outside.Unexposed,

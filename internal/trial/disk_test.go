@@ -10,9 +10,9 @@ import (
 	"loopd/harness"
 )
 
-// TestDiskFull names the errors that mean there is no room, a quota's too, which
+// TestEnding_DiskFull names the errors that mean there is no room, a quota's too, which
 // no test can use up.
-func TestDiskFull(t *testing.T) {
+func TestEnding_DiskFull(t *testing.T) {
 	t.Parallel()
 	at := func(err error) error {
 		return fmt.Errorf("keep attempt: %w", errors.Join(&fs.PathError{Op: "write", Path: "/srv/trials/a", Err: err}))
@@ -28,10 +28,9 @@ func TestDiskFull(t *testing.T) {
 		"broken":        {at(syscall.EIO), ""},
 		"none":          {nil, ""},
 	} {
-		var got harness.Trial
-		full := diskFull(&got, c.err)
-		if full != (c.want != "") || got.Why != c.want || full != (got.Class == harness.Disk) || full != (got.Result.Outcome == harness.Invalid) {
-			t.Errorf("%s: got %v, %s (%s), want %q", name, full, got.Class, got.Why, c.want)
+		got, err := ending(t.Context(), c.err)
+		if got.why != c.want || (got.class == harness.Disk) != (c.want != "") || (err == nil) != (c.want != "" || c.err == nil) {
+			t.Errorf("%s: got %s (%s), %v, want %q", name, got.class, got.why, err, c.want)
 		}
 	}
 }

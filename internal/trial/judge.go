@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -12,23 +13,63 @@ import (
 	"syscall"
 	"time"
 
-	"loopd/harness"
 	"loopd/harness/unprompted"
-	"loopd/internal/gateway"
-	"loopd/internal/isolate"
 )
+
+// Judge answers the question a checker was left with. Anything but YES or NO is
+// an error.
+type Judge interface {
+	Judge(ctx context.Context, q unprompted.Question) (JudgeReply, error)
+}
+
+// JudgeReply is what one call of a judge came to. A call that failed may have one
+// too: what was sent and what came back.
+type JudgeReply struct {
+	Yes    bool
+	Rubric string // sha256 of the rubric as it was sent, hex; empty when it was not
+	Text   string // what the judge printed, as it came
+}
 
 const (
 	// judgeLimit bounds one answer where the judge itself names no limit.
 	judgeLimit = 2 * time.Minute
 	// maxAnswer is more than any judge has to say: a word, or one JSON line.
 	maxAnswer = 256 << 10
+	// maxJudged is how much of a final message a judge is shown, in bytes.
+	maxJudged = 20_000
 )
 
 var (
 	_ Judge = CommandJudge{}
 	_ Judge = (*CLIJudge)(nil)
+	_ Judge = (*Replies)(nil)
 )
+
+// JudgePrompt is what a judge reads: the rubric, the question, and the message
+// as data between random marker lines, which the message cannot guess and so
+// cannot close.
+func JudgePrompt(rubric string, q unprompted.Question) string {
+	marker := "----- " + rand.Text() + " -----"
+	return strings.Join([]string{rubric, "Question: " + q.Text, marker, shown(q.Message), marker, "Answer YES or NO.", ""}, "\n")
+}
+
+// shown is the part of a message that a judge sees.
+func shown(message string) string {
+	if len(message) <= maxJudged {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxJudged], "") // no half of a character
+}
+
+func yesOrNo(text string) (bool, error) {
+	switch strings.ToUpper(strings.TrimSpace(text)) {
+	case "YES":
+		return true, nil
+	case "NO":
+		return false, nil
+	}
+	return false, fmt.Errorf("the answer is neither YES nor NO (%d bytes)", len(text))
+}
 
 // CommandJudge asks a command: rubric, question and message on standard input,
 // YES or NO on standard output. It is started in an empty directory: where
@@ -44,28 +85,28 @@ type CommandJudge struct {
 func (j CommandJudge) Judge(ctx context.Context, q unprompted.Question) (JudgeReply, error) {
 	out := &answerWriter{}
 	err := j.run(ctx, out, JudgePrompt(j.Rubric, q))
-	r := JudgeReply{Rubric: hexDigest([]byte(j.Rubric)), Text: out.text()}
+	r := JudgeReply{Rubric: hexDigest([]byte(j.Rubric)), Text: string(out.data)}
 	if err == nil {
 		r.Yes, err = yesOrNo(r.Text)
+	}
+	if err != nil {
+		err = fmt.Errorf("ask judge: %w", err)
 	}
 	return r, err
 }
 
 // run runs the command and waits for its end.
 func (j CommandJudge) run(ctx context.Context, out *answerWriter, prompt string) error {
-	limit := j.Limit
-	if limit == 0 {
-		limit = judgeLimit
-	}
+	limit := cmp.Or(j.Limit, judgeLimit)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	room, err := os.MkdirTemp("", "")
+	empty, err := os.MkdirTemp("", "")
 	if err != nil {
-		return fmt.Errorf("ask judge: %w", err)
+		return err
 	}
-	defer os.RemoveAll(room)
+	defer os.RemoveAll(empty)
 	cmd := exec.CommandContext(timed, "sh", "-c", fromHere(j.Command))
-	cmd.Dir = room
+	cmd.Dir = empty
 	cmd.Stdin, cmd.Stdout = strings.NewReader(prompt), out
 	// What the command started goes down with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -74,15 +115,13 @@ func (j CommandJudge) run(ctx context.Context, out *answerWriter, prompt string)
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("ask judge: %w", ctx.Err())
+		return ctx.Err()
 	case timed.Err() != nil:
-		return fmt.Errorf("ask judge: no answer within %v", limit)
+		return fmt.Errorf("no answer within %v", limit)
 	case out.full:
-		return errTalkative
-	case err != nil:
-		return fmt.Errorf("ask judge: %w", err)
+		return fmt.Errorf("%w: more than %d KiB", ErrTooLong, maxAnswer>>10)
 	}
-	return nil
+	return err
 }
 
 // fromHere makes the program of a command that begins with a relative path
@@ -101,124 +140,52 @@ func fromHere(command string) string {
 
 // CLIJudge asks the agent CLI itself, in a session without tools, hooks,
 // settings or plugins: the rubric is its system prompt, question and message
-// are its only prompt. Each answer comes from a process of its own, in an empty
-// directory, through the gateway and within the walls sessions have.
+// are its only prompt.
 type CLIJudge struct {
-	executor *Executor
-	limit    time.Duration
-	git      *isolate.GitTemplate
-	project  harness.Tree // of the box; the judge is not started in it
+	oneShot *OneShot
+	rubric  string
 }
 
 // NewCLIJudge makes the judge of a suite that names a model for it. Of the
-// options it needs what launches a session: Suite, Agent, Gateway, Walls,
+// options it needs what launches a session: Suite, Agent, Gateway, Isolation,
 // Hidden, Sandboxes and the user.
 func NewCLIJudge(ctx context.Context, o Options) (*CLIJudge, error) {
-	if o.Suite.Launch.Judge.Model == "" || o.Gateway == nil {
-		return nil, errors.New("make judge: the launch profile names no model, or there is no gateway")
-	}
-	j := &CLIJudge{executor: &Executor{o: o.timed()}, limit: judgeLimit}
-	j.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
-	var err error
-	if j.git, err = isolate.NewGitTemplate(ctx, j.project); err != nil {
+	o.OneShotLimits = nil // a session that was paid for is judged
+	shot, err := NewOneShot(ctx, o, o.Suite.Launch.Judge.Model, judgeLimit)
+	if err != nil {
 		return nil, fmt.Errorf("make judge: %w", err)
 	}
-	return j, nil
+	shot.what, shot.dir = "ask judge", "empty"
+	return &CLIJudge{shot, o.Suite.Rubric}, nil
 }
 
 // Judge runs the CLI once. Anything but an answer of YES or NO is an error.
 func (j *CLIJudge) Judge(ctx context.Context, q unprompted.Question) (r JudgeReply, err error) {
-	o := j.executor.o
-	box, err := isolate.New(ctx, isolate.Options{
-		Base: o.Sandboxes, Fixture: j.project, PluginName: "empty", Git: j.git, UID: o.UID, GID: o.GID,
+	printed, err := j.oneShot.ask(ctx, request{system: j.rubric, prompt: JudgePrompt("", q), most: maxAnswer}, func(reply Reply) (err error) {
+		r.Yes, err = yesOrNo(reply.Text)
+		return err
 	})
-	if err != nil {
-		return r, fmt.Errorf("ask judge: %w", err)
-	}
-	defer func() { err = errors.Join(err, box.Remove()) }()
-	rubric, err := o.layRubric(box)
-	if err != nil {
-		return r, fmt.Errorf("ask judge: %w", err)
-	}
-	tap := o.Gateway.Open(gateway.Session{})
-	defer tap.Close()
-	defer func() { err = limited(ctx, tap.Report(), j.executor.o.Now(), err) }()
-	out := &answerWriter{}
-	exit, err := j.executor.once(ctx, box, tap, out, launchedPrompt{j.limit, judgeArgs(o.Suite.Launch.Judge.Model, rubric.file), JudgePrompt("", q)})
-	r.Rubric, r.Text = rubric.digest, out.text()
-	switch {
-	case ctx.Err() != nil:
-		return r, fmt.Errorf("ask judge: %w", ctx.Err())
-	case err != nil:
-		return r, fmt.Errorf("ask judge: %w", err)
-	case exit.Cause != "" || exit.LimitTime:
-		return r, fmt.Errorf("ask judge: no answer within %v", j.limit)
-	case exit.Survivors > 0:
-		return r, fmt.Errorf("ask judge: %d processes of it could not be ended", exit.Survivors)
-	}
-	r.Yes, err = readAnswer(r.Text)
+	r.Rubric, r.Text = printed.system, printed.line
 	return r, err
 }
 
-// LimitedError says that a limit of the account kept the judge from answering.
-// Asking again soon is no use.
-type LimitedError struct {
-	Until time.Time // when the limit is over, zero where nobody said
-	Err   error     // what came instead of an answer
-}
+// Replies is a judge whose answers are given as the text a judge command would
+// print, one a question. An empty list, or one that is used up, stands for a
+// judge that gives no answer in time.
+type Replies struct{ left []string }
 
-// Error says what came instead of an answer.
-func (e *LimitedError) Error() string { return "a limit of the account: " + e.Err.Error() }
+// NewReplies makes the judge that gives these answers in turn.
+func NewReplies(replies []string) *Replies { return &Replies{left: replies} }
 
-// Unwrap returns what came instead of an answer.
-func (e *LimitedError) Unwrap() error { return e.Err }
-
-// limited names the limit in an error of a judge whose last request was refused
-// for one.
-func limited(ctx context.Context, seen gateway.Report, now time.Time, err error) error {
-	if err == nil || ctx.Err() != nil || seen.Limited == nil {
-		return err
+// Judge reads the next answer as any judge's answer is read.
+func (r *Replies) Judge(context.Context, unprompted.Question) (JudgeReply, error) {
+	if len(r.left) == 0 {
+		return JudgeReply{}, context.DeadlineExceeded
 	}
-	until, _ := gateway.Lifts(seen.Limited, now)
-	return &LimitedError{until, err}
-}
-
-// laidRubric is the rubric where the judge reads it, and the sha256 of what was
-// written there.
-type laidRubric struct{ file, digest string }
-
-// layRubric writes the rubric where only the judge's user can read it.
-func (o Options) layRubric(box *isolate.Box) (laidRubric, error) {
-	return o.laySystem(box, o.Suite.Rubric)
-}
-
-// judgeArgs are the arguments of a judge, without the program's name: nothing
-// of the rubric, which is read from its file. Options that take several values
-// are written with "=".
-func judgeArgs(model, rubric string) []string {
-	return []string{
-		"-p", "--output-format", "json", "--setting-sources=", "--tools=", "--disable-slash-commands", "--strict-mcp-config",
-		"--no-session-persistence", "--max-turns", "1", "--model", model, "--system-prompt-file", rubric,
-	}
-}
-
-// readAnswer reads the one line the CLI prints for a judge.
-func readAnswer(line string) (bool, error) {
-	r, err := readSaid(line)
-	if err != nil {
-		return false, fmt.Errorf("ask judge: %w", err)
-	}
-	return yesOrNo(r.Text)
-}
-
-func yesOrNo(text string) (bool, error) {
-	switch strings.ToUpper(strings.TrimSpace(text)) {
-	case "YES":
-		return true, nil
-	case "NO":
-		return false, nil
-	}
-	return false, fmt.Errorf("ask judge: the answer is neither YES nor NO (%d bytes)", len(text))
+	next := r.left[0]
+	r.left = r.left[1:]
+	yes, err := yesOrNo(next)
+	return JudgeReply{Yes: yes, Text: next}, err
 }
 
 // answerWriter keeps an answer and takes no more than one can be long, so that
@@ -229,14 +196,13 @@ type answerWriter struct {
 	full bool
 }
 
-var errTalkative = fmt.Errorf("ask judge: more than %d KiB of output", maxAnswer>>10)
-
-func (w *answerWriter) text() string { return string(w.data) }
+// ErrTooLong says that a program printed more than an answer can have.
+var ErrTooLong = errors.New("more output than an answer can have")
 
 // Write keeps the bytes, or refuses them.
 func (w *answerWriter) Write(p []byte) (int, error) {
 	if w.full = w.full || len(w.data)+len(p) > cmp.Or(w.most, maxAnswer); w.full {
-		return 0, errTalkative
+		return 0, ErrTooLong
 	}
 	w.data = append(w.data, p...)
 	return len(p), nil

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"loopd/harness"
-	"loopd/internal/isolate"
 	"loopd/internal/testenv"
 )
 
@@ -26,13 +25,12 @@ func TestTheRubricIsWrittenToNoPlantedFile(t *testing.T) {
 		dir := t.TempDir()
 		target, at := filepath.Join(dir, "target"), filepath.Join(dir, "system.txt")
 		testenv.Must(t, os.WriteFile(target, []byte(before), 0o644))
-		box := &isolate.Box{Tmp: dir}
-		if got, err := o.layRubric(box); err != nil || got.file != at || got.digest != hexDigest([]byte(o.Suite.Rubric)) {
+		if got, err := o.writeSystem(at, o.Suite.Rubric); err != nil || got != hexDigest([]byte(o.Suite.Rubric)) {
 			t.Fatalf("with nothing planted: got %q, %v, want %s", got, err, at)
 		}
 		testenv.Must(t, os.Remove(at))
 		testenv.Must(t, plant(target, at))
-		if got, err := o.layRubric(box); err == nil {
+		if got, err := o.writeSystem(at, o.Suite.Rubric); err == nil {
 			t.Errorf("%s: got %q, want an error", name, got)
 		}
 		if text, err := os.ReadFile(target); err != nil || string(text) != before {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"loopd/harness"
@@ -71,35 +72,32 @@ func (k Kept) write(dir string) (string, error) {
 }
 
 // readKept reads a record of that digest.
-func readKept(dir, digest string) (Kept, error) {
-	var k Kept
+func readKept(dir, digest string) (k Kept, err error) {
 	if digest == "" {
 		return k, fmt.Errorf("%s was not kept: the session is of an older loopd", LaunchFile)
 	}
-	data, err := readRecorded(dir, LaunchFile, digest)
-	if err != nil {
-		return k, err
-	}
-	if err := json.Unmarshal(data, &k); err != nil {
-		return k, fmt.Errorf("%s: %w", LaunchFile, err)
-	}
-	return k, nil
+	err = readRecordedJSON(dir, LaunchFile, digest, &k)
+	return k, err
 }
 
 // changes reads what the session left of the project.
-func (k Kept) changes(dir string) (Changes, error) {
-	var c Changes
+func (k Kept) changes(dir string) (c Changes, err error) {
 	if k.Changes == "" {
 		return c, errors.New("it is valid now, and what it left of the project was not kept")
 	}
-	data, err := readRecorded(dir, ChangesFile, k.Changes)
+	err = readRecordedJSON(dir, ChangesFile, k.Changes, &c)
+	return c, err
+}
+
+func readRecordedJSON(dir, name, digest string, into any) error {
+	data, err := readRecorded(dir, name, digest)
 	if err != nil {
-		return c, err
+		return err
 	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, fmt.Errorf("%s: %w", ChangesFile, err)
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return c, nil
+	return nil
 }
 
 // readRecorded reads a file of an attempt that must be the one recorded.
@@ -125,4 +123,33 @@ func (k Kept) input(sc harness.Scenario, c harness.Checker, tr *transcript.Trans
 	return unprompted.Input{
 		Scenario: sc, Checker: c, Transcript: tr, Project: k.Project, Start: start, End: changes.Apply(start), LimitTime: k.External.LimitTime,
 	}
+}
+
+// PrunedFile stands in the folder of an attempt whose files were dropped to make
+// room, and holds when.
+const PrunedFile = "pruned"
+
+// MarkPruned notes in the folder of an attempt that its files are being dropped.
+func MarkPruned(dir string, now time.Time) error {
+	return atomicfile.WriteFile(filepath.Join(dir, PrunedFile), []byte(now.UTC().Format(time.RFC3339)+"\n"), 0o600)
+}
+
+// PrunedError says that what was kept of an attempt was dropped on purpose.
+type PrunedError struct{ On time.Time }
+
+// Error says since when.
+func (e *PrunedError) Error() string { return "pruned on " + e.On.Format(time.DateOnly) }
+
+// Pruned returns a *PrunedError where the files of the attempt in dir were
+// dropped, and nil where they are there, or gone for another reason.
+func Pruned(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, PrunedFile))
+	if err != nil {
+		return nil
+	}
+	on, err := time.Parse(time.RFC3339, strings.TrimSpace(string(data)))
+	if err != nil {
+		return fmt.Errorf("pruned: %w", err)
+	}
+	return &PrunedError{On: on}
 }

@@ -2,12 +2,9 @@ package trial
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,14 +17,16 @@ import (
 
 // OneShot puts one prompt to the agent CLI, in a session without tools, hooks,
 // settings or plugins: each in a process of its own, in a directory that holds
-// the files it is given and nothing else, through the gateway and within the
-// walls sessions have.
+// the files it is given and nothing else, through the gateway and isolated as
+// sessions are.
 type OneShot struct {
 	executor *Executor
 	model    string
 	limit    time.Duration
 	git      *isolate.GitTemplate
 	project  harness.Tree // of the box; the session is not started in it
+	what     string       // what is being done, for errors
+	dir      string       // name of the directory it is started in
 }
 
 // Reply is what a session without tools came to.
@@ -37,19 +36,29 @@ type Reply struct {
 	CostUSD *float64 // at list price, nil where the CLI named none
 }
 
-// The ways in which a session without tools gives no answer.
-var (
-	ErrNoAnswer = errors.New("no answer within the time")
-	ErrTooLong  = errors.New("more output than an answer can have")
-)
+// ErrNoAnswer says that a session did not come to an answer in its time.
+var ErrNoAnswer = errors.New("no answer within the time")
 
-// NewOneShot makes an Asker of a model, by its pinned id. Of the options it needs
+// LimitedError says that a limit of the account kept a session without tools from
+// answering. Asking again soon is no use.
+type LimitedError struct {
+	Until time.Time // when the limit is over, zero where nobody said
+	Err   error     // what came instead of an answer
+}
+
+// Error says what came instead of an answer.
+func (e *LimitedError) Error() string { return "a limit of the account: " + e.Err.Error() }
+
+// Unwrap returns what came instead of an answer.
+func (e *LimitedError) Unwrap() error { return e.Err }
+
+// NewOneShot makes a OneShot of a model, by its pinned id. Of the options it needs
 // what launches a session, as NewCLIJudge does.
 func NewOneShot(ctx context.Context, o Options, model string, limit time.Duration) (*OneShot, error) {
 	if model == "" || o.Gateway == nil || limit <= 0 {
 		return nil, errors.New("ask the agent: no model, no gateway or no limit")
 	}
-	a := &OneShot{executor: &Executor{o: o.timed()}, model: model, limit: limit}
+	a := &OneShot{executor: &Executor{o: o.timed()}, model: model, limit: limit, what: "ask the agent", dir: "wording"}
 	a.project = harness.Tree{"README.md": harness.File{Mode: 0o644, Data: []byte("Notes\n")}}
 	var err error
 	if a.git, err = isolate.NewGitTemplate(ctx, a.project); err != nil {
@@ -61,98 +70,127 @@ func NewOneShot(ctx context.Context, o Options, model string, limit time.Duratio
 // Ask runs the CLI once. system is its system prompt, prompt arrives on standard
 // input, files lie in its directory, most is how many bytes it may print. The
 // error is a *LimitedError where a limit of the account kept it from answering,
-// ErrNoAnswer and ErrTooMuchSaid where it did not come to an end.
-func (a *OneShot) Ask(ctx context.Context, system, prompt string, files harness.Tree, most int) (said Reply, err error) {
+// ErrNoAnswer and ErrTooLong where it did not come to an end.
+func (a *OneShot) Ask(ctx context.Context, system, prompt string, files harness.Tree, most int) (Reply, error) {
+	var out Reply
+	_, err := a.ask(ctx, request{system, prompt, files, most}, func(r Reply) error { out = r; return nil })
+	return out, err
+}
+
+// request is what is asked once, as the arguments of Ask.
+type request struct {
+	system, prompt string
+	files          harness.Tree
+	most           int
+}
+
+// printed is what the CLI printed, and the sha256 of the system prompt it was
+// given, hex; empty when it was not.
+type printed struct{ line, system string }
+
+// ask runs the CLI once and has its reply read.
+func (a *OneShot) ask(ctx context.Context, q request, read func(Reply) error) (p printed, err error) {
 	o := a.executor.o
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", a.what, err)
+		}
+	}()
 	box, err := isolate.New(ctx, isolate.Options{
-		Base: o.Sandboxes, Fixture: a.project, Plugin: files, PluginName: "wording", Git: a.git, UID: o.UID, GID: o.GID,
+		Base: o.Sandboxes, Fixture: a.project, Plugin: q.files, PluginName: a.dir, Git: a.git, UID: o.UID, GID: o.GID,
 	})
 	if err != nil {
-		return said, fmt.Errorf("ask the agent: %w", err)
+		return p, err
 	}
 	defer func() { err = errors.Join(err, box.Remove()) }()
-	laid, err := o.laySystem(box, system)
-	if err != nil {
-		return said, fmt.Errorf("ask the agent: %w", err)
+	system := filepath.Join(box.Tmp, "system.txt")
+	if p.system, err = o.writeSystem(system, q.system); err != nil {
+		return p, err
 	}
-	tap := o.Gateway.Open(gateway.Session{Prices: o.Suite.Launch.Prices(), Limits: o.OneShotLimits})
-	defer tap.Close()
-	defer func() { err = limited(ctx, tap.Report(), o.Now(), err) }()
-	out := &answerWriter{most: most}
-	exit, err := a.executor.once(ctx, box, tap, out, launchedPrompt{a.limit, judgeArgs(a.model, laid.file), prompt})
+	proxy := o.Gateway.Open(gateway.Session{Prices: o.Suite.Launch.Prices(), Limits: o.OneShotLimits})
+	defer proxy.Close()
+	defer func() {
+		if limited := proxy.Report().Limited; err != nil && ctx.Err() == nil && limited != nil {
+			until, _ := gateway.Lifts(limited, o.Now())
+			err = &LimitedError{until, err}
+		}
+	}()
+	out := &answerWriter{most: q.most}
+	exit, err := a.launch(ctx, box, proxy, out, q.prompt, system)
+	p.line = string(out.data)
 	switch {
 	case ctx.Err() != nil:
-		return said, fmt.Errorf("ask the agent: %w", ctx.Err())
+		return p, ctx.Err()
 	case out.full:
-		return said, fmt.Errorf("ask the agent: %w", ErrTooLong)
+		return p, fmt.Errorf("%w: more than %d KiB", ErrTooLong, q.most>>10)
 	case err != nil:
-		return said, fmt.Errorf("ask the agent: %w", err)
+		return p, err
 	case exit.Cause != "" || exit.LimitTime:
-		return said, fmt.Errorf("ask the agent: %w", ErrNoAnswer)
+		return p, ErrNoAnswer
 	case exit.Survivors > 0:
-		return said, fmt.Errorf("ask the agent: %d processes of it could not be ended", exit.Survivors)
+		return p, fmt.Errorf("%d processes of it could not be ended", exit.Survivors)
 	}
-	if said, err = readSaid(out.text()); err != nil {
-		return said, fmt.Errorf("ask the agent: %w", err)
+	reply, err := readReply(p.line)
+	if err != nil {
+		return p, err
 	}
-	return said, nil
+	return p, read(reply)
 }
 
-// launchedPrompt is one prompt to the CLI in a session without tools.
-type launchedPrompt struct {
-	limit  time.Duration
-	args   []string
-	prompt string
-}
-
-// once starts the CLI in the box's plugin directory, which stands for the
+// launch starts the CLI in the box's plugin directory, which stands for the
 // project, and waits for its end.
-func (e *Executor) once(ctx context.Context, box *isolate.Box, tap *gateway.Proxy, out *answerWriter, q launchedPrompt) (agent.Exit, error) {
-	o := e.o
-	env, err := agent.Environ(o.Suite.Launch, e.values(box, tap))
+func (a *OneShot) launch(ctx context.Context, box *isolate.Box, proxy *gateway.Proxy, out *answerWriter, prompt, system string) (agent.Exit, error) {
+	o := a.executor.o
+	env, err := agent.Environ(o.Suite.Launch, a.executor.values(box, proxy.Key(), o.Gateway.URL().String()))
 	if err != nil {
 		return agent.Exit{}, err
 	}
-	room := &isolate.Box{Root: box.Root, Work: box.Plugin, Plugin: box.Plugin, Home: box.Home, Config: box.Config, Tmp: box.Tmp}
-	l := agent.Launch{
-		Path: o.Agent.Path, Argv0: "claude", Args: q.args, Env: env, Dir: room.Work,
-		Stdin: []byte(q.prompt), Stdout: out, Stderr: &answerWriter{}, Clocks: harness.Clocks{Total: q.limit, Grace: 10 * time.Second},
-		Activity: tap.LastActivity, UID: o.UID, GID: o.GID, Marker: box.Root,
-	}
-	if o.Isolation.Backend() == isolate.None {
-		return agent.Run(ctx, l)
-	}
-	walled, release, err := e.walled(l, room, tap)
+	inside := *box
+	inside.Work = box.Plugin
+	l, release, err := a.executor.isolated(agent.Launch{
+		Path: o.Agent.Path, Argv0: "claude", Args: oneShotArgs(a.model, system), Env: env, Dir: inside.Work,
+		Stdin: []byte(prompt), Stdout: out, Stderr: &answerWriter{}, Clocks: harness.Clocks{Total: a.limit, Grace: 10 * time.Second},
+		Activity: proxy.LastActivity, UID: o.UID, GID: o.GID, Marker: box.Root,
+	}, &inside, proxy)
 	if err != nil {
 		return agent.Exit{}, err
 	}
-	exit, err := agent.Run(ctx, walled)
+	exit, err := agent.Run(ctx, l)
 	return exit, errors.Join(err, release())
 }
 
-// laySystem writes a system prompt where only the session's user can read it. As
-// an argument every user of the machine would see it. The file must be a new
-// one: where there are no walls, a session of that user could have put a link
-// there.
-func (o Options) laySystem(box *isolate.Box, text string) (laidRubric, error) {
-	name, sum := filepath.Join(box.Tmp, "system.txt"), sha256.New()
+// oneShotArgs are the arguments of the CLI, without the program's name: nothing of
+// the system prompt, which is read from its file. Options that take several values
+// are written with "=".
+func oneShotArgs(model, system string) []string {
+	return []string{
+		"-p", "--output-format", "json", "--setting-sources=", "--tools=", "--disable-slash-commands", "--strict-mcp-config",
+		"--no-session-persistence", "--max-turns", "1", "--model", model, "--system-prompt-file", system,
+	}
+}
+
+// writeSystem writes a system prompt where only the session's user can read it,
+// and returns its sha256. As an argument every user of the machine would see it.
+// The file must be a new one: without isolation, a session of that user could have
+// put a link there.
+func (o Options) writeSystem(name, text string) (digest string, err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return laidRubric{}, fmt.Errorf("lay rubric: %w", err)
+		return "", fmt.Errorf("write the system prompt: %w", err)
 	}
-	_, err = io.WriteString(io.MultiWriter(f, sum), text)
+	_, err = f.WriteString(text)
 	if err == nil && os.Geteuid() == 0 && o.UID != 0 {
 		err = f.Chown(o.UID, o.GID)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return laidRubric{}, fmt.Errorf("lay rubric: %w", err)
+		return "", fmt.Errorf("write the system prompt: %w", err)
 	}
-	return laidRubric{name, hex.EncodeToString(sum.Sum(nil))}, nil
+	return hexDigest([]byte(text)), nil
 }
 
-// readSaid reads the one line the CLI prints. What it says of an error is prose
+// readReply reads the one line the CLI prints. What it says of an error is prose
 // of the API and stays out of ours.
-func readSaid(line string) (Reply, error) {
+func readReply(line string) (Reply, error) {
 	var r struct {
 		Type    string   `json:"type"`
 		Subtype string   `json:"subtype"`

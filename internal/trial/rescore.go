@@ -26,21 +26,14 @@ type RescoreOptions struct {
 // run. It starts no session and writes nothing. It is safe for concurrent use.
 type Rescorer struct {
 	o      RescoreOptions
-	starts map[string]*start // by scenario; nothing is started, so without git
+	starts map[string]start // by scenario
 	sealed *harness.Runs
 }
 
 // NewRescorer prepares the projects sessions start from.
 func NewRescorer(o RescoreOptions) (*Rescorer, error) {
-	r := &Rescorer{o: o, starts: make(map[string]*start), sealed: SealedTexts(o.Suite)}
-	for _, sc := range o.Suite.Scenarios {
-		tree, err := StartOf(o.Suite, sc, o.Graphs)
-		if err != nil {
-			return nil, err
-		}
-		r.starts[sc.ID] = &start{tree: tree, project: digestOf(tree)}
-	}
-	return r, nil
+	starts, err := startsOf(o.Suite, o.Graphs)
+	return &Rescorer{o: o, starts: starts, sealed: SealedTexts(o.Suite)}, err
 }
 
 // UnscorableError says that an attempt cannot be scored again.
@@ -62,7 +55,7 @@ func Scorable(t harness.Trial) bool {
 	case harness.DriftedSeal, harness.Disk, harness.Budget, harness.VersionDrift:
 		return false
 	}
-	return t.Transcript != "" && !calledOff(t)
+	return t.Transcript != "" && (t.Class != harness.Cancelled || t.Why != whyCalledOff)
 }
 
 // CheckKept says what is missing or damaged of the files kept of a trial below
@@ -86,43 +79,43 @@ func CheckKept(store string, t harness.Trial) error {
 // whose files are gone or damaged is an UnscorableError.
 func (r *Rescorer) Rescore(ctx context.Context, t harness.Trial) (harness.Trial, error) {
 	dir := filepath.Join(r.o.Store, t.ID)
-	lost := func(format string, args ...any) (harness.Trial, error) {
-		return t, &UnscorableError{t.ID, fmt.Sprintf(format, args...)}
-	}
+	lost := func(why any) (harness.Trial, error) { return t, &UnscorableError{t.ID, fmt.Sprint(why)} }
 	sc, ok := r.o.Suite.Scenario(t.Spec.Slot.Cell.Scenario)
 	if !ok {
-		return lost("the suite has no scenario %s", t.Spec.Slot.Cell.Scenario)
+		return lost("the suite has no scenario " + t.Spec.Slot.Cell.Scenario)
 	}
 	data, err := readRecorded(dir, TranscriptFile, t.Transcript)
 	if err != nil {
-		return lost("%v", err)
+		return lost(err)
 	}
 	k, err := readKept(dir, t.Launch)
 	if err != nil {
-		return lost("%v", err)
+		return lost(err)
 	}
 	tr, err := transcript.Parse(bytes.NewReader(data), transcript.Limits{})
 	if err != nil {
-		return lost("%v", err)
+		return lost(err)
 	}
 	st := r.starts[sc.ID]
 	if k.Start != st.project {
 		return lost("the session started from another project than the suite has")
 	}
 	r.rules(sc, &k.Want)
-	recorded := t
-	weigh(r.sealed, tr, k, &t)
-	if t.Class != harness.Valid {
-		return t, nil
+	validity := evidence(r.sealed, tr, k.Want, k.External)
+	var c checked
+	if validity.Class == harness.Valid {
+		if k.Changes == "" && t.Class == harness.Oversize {
+			return t, nil // what the session left was too much to keep
+		}
+		changes, err := k.changes(dir)
+		if err != nil {
+			return lost(err)
+		}
+		if c, err = check(k.input(sc, r.o.Suite.Checker, tr, st.tree, changes), func(q unprompted.Question) (*Judged, error) { return r.answer(ctx, sc, k, q) }); err != nil {
+			return t, err
+		}
 	}
-	if k.Changes == "" && recorded.Class == harness.Oversize {
-		return recorded, nil // what the session left was too much to keep
-	}
-	changes, err := k.changes(dir)
-	if err != nil {
-		return lost("%v", err)
-	}
-	return t, r.check(ctx, sc, k, k.input(sc, r.o.Suite.Checker, tr, st.tree, changes), &t)
+	return rule(t, validity, c.result, ladderRuling(validity), c.ruling), nil
 }
 
 // rules replaces what the suite says about a session by what it says now. What
@@ -132,24 +125,15 @@ func (r *Rescorer) rules(sc harness.Scenario, w *transcript.Want) {
 	w.Plugin, w.Builtin, w.Envelope, w.Silent = r.o.Suite.Checker.Plugin, l.BuiltinPlugins, l.Note.Envelope, sc.Hook == harness.HookSilent
 }
 
-// check evaluates; an answer is used again where it was to the same question.
-func (r *Rescorer) check(ctx context.Context, sc harness.Scenario, k Kept, in unprompted.Input, t *harness.Trial) error {
-	ev := unprompted.Evaluate(in)
-	if ev.Question != nil {
-		j := k.Judged
-		if digest := questionDigest(r.o.Suite.Rubric, *ev.Question); j == nil || j.Question != digest {
-			j = &Judged{Question: digest, Why: "unanswered: nobody was asked what " + sc.ID + " asks now"}
-			if r.o.Judge != nil {
-				var err error
-				if j, _, err = askTwice(ctx, r.o.Judge, r.o.Suite.Rubric, *ev.Question); err != nil {
-					return err
-				}
-			}
-		}
-		ev = settle(in, *j, t)
+// answer uses a judge's answer again where it was to the same question.
+func (r *Rescorer) answer(ctx context.Context, sc harness.Scenario, k Kept, q unprompted.Question) (*Judged, error) {
+	digest := questionDigest(r.o.Suite.Rubric, q)
+	if k.Judged != nil && k.Judged.Question == digest {
+		return k.Judged, nil
 	}
-	if t.Class == harness.Valid {
-		t.Result = ev.Result
+	if r.o.Judge == nil {
+		return &Judged{Question: digest, Why: "unanswered: nobody was asked what " + sc.ID + " asks now"}, nil
 	}
-	return nil
+	out, _, err := askTwice(ctx, r.o.Judge, r.o.Suite.Rubric, q)
+	return out, err
 }

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -9,22 +10,64 @@ import (
 	"loopd/harness"
 	"loopd/harness/transcript"
 	"loopd/internal/gateway"
-	"loopd/internal/isolate"
 )
 
-// proxyFor opens the gateway for one session of a wording.
-func (e *Executor) proxyFor(t *harness.Trial, w Wording, box *isolate.Box) *gateway.Proxy {
-	s := gateway.Session{
-		Note: noteFor(t, w), Descriptions: w.Descriptions,
-		Own: []string{box.Work, box.Plugin, box.Home, box.Config, box.Tmp, box.Root}, Prices: e.o.Suite.Launch.Prices(),
+// describe lays over a trial what the launch came to, what the stream says of
+// itself, and what the gateway counted where the stream is silent.
+func (a *attempt) describe(t harness.Trial) harness.Trial {
+	t.Transcript, t.Seconds, t.Survivors = a.digest, a.exit.Wall.Seconds(), a.exit.Survivors
+	if init, ok := a.transcript.Init(); ok {
+		t.Model, t.CLI, t.Session = init.Model, init.Version, init.Session
 	}
-	if e.o.SpendLimits != nil {
-		s.Limits = e.o.SpendLimits(t.Spec)
+	t.Exposed = exposed(a.seen, a.transcript)
+	if f := a.seen.Fingerprint; !f.IsZero() {
+		t.Fingerprint = &f
 	}
-	return e.o.Gateway.Open(s)
+	if len(a.seen.Served) > 0 {
+		t.Served = a.seen.Served
+	}
+	t.CostUSD, t.Usage = a.transcript.CostUSD(), a.transcript.Usage()
+	var total harness.Usage
+	for _, u := range a.seen.Usage {
+		total = total.Add(u)
+	}
+	switch read := a.seen.Unread == 0; {
+	case read && len(a.seen.MessageIDs) > 0 && total == (harness.Usage{}):
+		t.CostUSD = nil // what the service did not count did not cost nothing
+	case read && a.seen.Requests > 0 && t.CostUSD == nil:
+		t.Usage = total
+		if a.seen.Priced {
+			t.CostUSD = &a.seen.USD
+		}
+	}
+	if q := quotaSaid(a.transcript, a.at); !q.IsZero() {
+		t.Quota = &q
+	}
+	return t
 }
 
-// exposed says whether the wording was in front of the model when it spoke
+// external is what is known of the session from outside its stream.
+func (a *attempt) external() transcript.External {
+	return transcript.External{
+		Cause: a.exit.Cause, LimitTime: a.exit.LimitTime, Killed: a.exit.Signal != "", ExitCode: a.exit.Code,
+		GatewayKnown: true, Exposed: exposed(a.seen, a.transcript), Served: served(a.seen), Blocks: a.seen.Blocks,
+	}
+}
+
+// served lists the ids the gateway passed on. An answer it could not read makes
+// an unknown id prove nothing, so nothing is claimed then.
+func served(seen gateway.Report) map[string]bool {
+	if seen.Unread > 0 {
+		return nil
+	}
+	out := make(map[string]bool, len(seen.MessageIDs)+len(seen.ToolIDs))
+	for _, id := range slices.Concat(seen.MessageIDs, seen.ToolIDs) {
+		out[id] = seen.Whole[id]
+	}
+	return out
+}
+
+// exposed reports whether the wording was in front of the model when it spoke
 // first: in the request that the main agent's first message answers. A session
 // in which it never spoke is asked about any request.
 func exposed(seen gateway.Report, tr *transcript.Transcript) bool {
@@ -35,22 +78,28 @@ func exposed(seen gateway.Report, tr *transcript.Transcript) bool {
 		if to, served := seen.ExposedTo[b.Message]; served {
 			return to
 		}
-		break // an id that was never served is forged, which another rung says
+		break // an id that was never served is forged, which the ladder asks elsewhere
 	}
 	return seen.Exposed
 }
 
-// requests remembers how the CLI asks on each tier. It is safe for concurrent
-// use.
+// requests remembers how the CLI asks, and what answers, on each tier. It is safe
+// for concurrent use.
 type requests struct {
-	mu    sync.Mutex
-	first map[string]harness.Fingerprint // by tier
-	// served are the models that answered valid sessions, by tier.
-	served map[string]harness.Served
+	mu     sync.Mutex
+	first  map[string]harness.Fingerprint
+	served map[string]harness.Served // to valid sessions
+}
+
+func newRequests(first map[string]harness.Fingerprint, served map[string]harness.Served) *requests {
+	r := &requests{first: make(map[string]harness.Fingerprint), served: make(map[string]harness.Served)}
+	maps.Copy(r.first, first)
+	maps.Copy(r.served, served)
+	return r
 }
 
 // changed compares a session's first request with the first one seen on its
-// tier, and says what differs. What was never seen sets the measure.
+// tier, and names what differs. What was never seen sets the measure.
 func (r *requests) changed(tier string, f harness.Fingerprint) string {
 	if f.IsZero() {
 		return ""
@@ -80,78 +129,56 @@ func (r *requests) moved(tier string, s harness.Served, valid bool) string {
 	return ""
 }
 
-// account lays what the gateway saw beside what the stream says: what was spent
-// where the session never said so, a purse that was empty, and a CLI that asks
-// the model otherwise than before.
-func (e *Executor) account(a attempt, t *harness.Trial) {
-	if f := a.seen.Fingerprint; !f.IsZero() {
-		t.Fingerprint = &f
+// gatewayRuling compares what the gateway saw with earlier sessions of the
+// campaign: a CLI that asks or a model that answers otherwise, and a spend limit
+// that was reached. by is the ladder's class; one that halts already says more.
+func (e *Executor) gatewayRuling(tier string, seen gateway.Report, by harness.Class) (r ruling) {
+	if by.Fate() == harness.FateHalt {
+		return ruling{}
 	}
-	if len(a.seen.Served) > 0 {
-		t.Served = a.seen.Served
-	}
-	if uncounted(a.seen) {
-		t.CostUSD = nil // what nobody counted did not cost nothing
-	} else if a.seen.Requests > 0 && a.seen.Unread == 0 && t.CostUSD == nil {
-		t.Usage = total(a.seen)
-		if a.seen.Priced {
-			t.CostUSD = &a.seen.USD
-		}
-	}
-	if q := quotaSaid(a.transcript, e.o.Now()); !q.IsZero() {
-		t.Quota = &q
-	}
-	if t.Class == harness.RateLimit || t.Class == harness.UsageLimit {
-		t.Lifts = lifts(a, e.o.Now())
-	}
-	if t.Class.Fate() == harness.FateHalt {
-		return // what ended it already says more
-	}
-	if why := e.asked.changed(t.Spec.Slot.Cell.Tier, a.seen.Fingerprint); why != "" && t.Class == harness.Valid {
-		t.Class, t.Why = harness.VersionDrift, "the agent asks the model otherwise than earlier in this campaign: "+why
+	valid := by == harness.Valid
+	if why := e.asked.changed(tier, seen.Fingerprint); why != "" && valid {
+		valid = false
+		r = ruling{class: harness.VersionDrift, why: "the agent asks the model otherwise than earlier in this campaign: " + why}
 	}
 	// A session that another model answered is void by the ladder as well, but
 	// running it again would end no better.
-	if own := t.Class == harness.Valid; own || t.Class == harness.WrongModel {
-		if why := e.asked.moved(t.Spec.Slot.Cell.Tier, t.Served, own); why != "" {
-			t.Class, t.Why = harness.VersionDrift, "another model answers than earlier in this campaign: "+why
+	if valid || by == harness.WrongModel {
+		if why := e.asked.moved(tier, seen.Served, valid); why != "" {
+			r = ruling{class: harness.VersionDrift, why: "another model answers than earlier in this campaign: " + why}
 		}
 	}
-	if a.seen.Spent != "" {
-		t.Class, t.Why = harness.Budget, a.seen.Spent
+	if seen.Spent != "" {
+		r = ruling{class: harness.Budget, why: seen.Spent}
 	}
+	return r
 }
 
-// total is the tokens of every model in a session.
-func total(seen gateway.Report) harness.Usage {
-	var sum harness.Usage
-	for _, u := range seen.Usage {
-		sum = sum.Add(u)
+// limitRuling leaves the class of a session that a limit of the account ended, and
+// adds when the limit lifts.
+func (a *attempt) limitRuling(by harness.Class) ruling {
+	if by != harness.RateLimit && by != harness.UsageLimit {
+		return ruling{}
 	}
-	return sum
+	at := a.lifts()
+	return ruling{lifts: &at}
 }
 
-// uncounted says whether the service answered and said of no answer how many
-// tokens it took.
-func uncounted(seen gateway.Report) bool {
-	return len(seen.MessageIDs) > 0 && seen.Unread == 0 && total(seen) == (harness.Usage{})
-}
-
-// lifts says when the limit that ended a session is over: by the headers of the
+// lifts is when the limit that ended a session is over: by the headers of the
 // refusal, else by what the CLI passed on of them, and by its words only where
 // neither says anything. It is zero where nobody said.
-func lifts(a attempt, now time.Time) time.Time {
-	if at, ok := gateway.Lifts(a.seen.Limited, now); ok {
+func (a *attempt) lifts() time.Time {
+	if at, ok := gateway.Lifts(a.seen.Limited, a.at); ok {
 		return at
 	}
 	for _, l := range slices.Backward(a.transcript.Limits) {
-		if at := reset(l.Resets, now); l.Status == "rejected" && !at.IsZero() {
+		if at := reset(l.Resets, a.at); l.Status == "rejected" && !at.IsZero() {
 			return at
 		}
 	}
 	r, _ := a.transcript.Last()
 	for _, text := range []string{r.Text, a.transcript.NoiseText} {
-		if at, ok := gateway.ParseReset(text, now); ok {
+		if at, ok := gateway.ParseReset(text, a.at); ok {
 			return at
 		}
 	}
@@ -162,20 +189,13 @@ func lifts(a attempt, now time.Time) time.Time {
 // quota for nothing. Where the gateway saw the headers themselves, those count.
 func quotaSaid(tr *transcript.Transcript, now time.Time) harness.Quota {
 	var q harness.Quota
+	windows := map[string]*harness.Allowance{"five_hour": &q.FiveHour, "seven_day": &q.SevenDay}
 	for _, l := range tr.Limits {
 		for _, w := range l.Windows {
-			a := harness.Allowance{Used: w.Used, Resets: reset(w.Resets, now)}
-			switch {
-			case w.Used < 0:
-				continue
-			case w.Name == "five_hour":
-				q.FiveHour = a
-			case w.Name == "seven_day":
-				q.SevenDay = a
-			default:
-				continue
+			if a := windows[w.Name]; a != nil && w.Used >= 0 {
+				*a = harness.Allowance{Used: w.Used, Resets: reset(w.Resets, now)}
+				q.At = now.UTC().Truncate(time.Second)
 			}
-			q.At = now.UTC().Truncate(time.Second)
 		}
 	}
 	return q

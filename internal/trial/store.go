@@ -74,8 +74,9 @@ func (f *attemptFiles) close() (string, error) {
 	return hex.EncodeToString(f.sum.Sum(nil)), err
 }
 
-func (f *attemptFiles) parse() (*transcript.Transcript, error) {
-	file, err := os.Open(filepath.Join(f.dir, TranscriptFile))
+// parseFile reads the stream that is kept in a directory.
+func parseFile(dir string) (*transcript.Transcript, error) {
+	file, err := os.Open(filepath.Join(dir, TranscriptFile))
 	if err != nil {
 		return nil, err
 	}

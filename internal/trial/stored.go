@@ -1,8 +1,9 @@
 package trial
 
 import (
-	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,15 +27,10 @@ type Stored struct {
 // directory of a project with the transcript.jsonl of the session that worked
 // there.
 func ReadStored(ctx context.Context, dir string, start harness.Tree) (Stored, error) {
-	f, err := os.Open(filepath.Join(dir, TranscriptFile))
+	t, err := parseFile(dir)
 	if gone := Pruned(dir); err != nil && gone != nil {
-		return Stored{}, fmt.Errorf("read run %s: %w", dir, gone)
+		err = gone
 	}
-	if err != nil {
-		return Stored{}, fmt.Errorf("read run: %w", err)
-	}
-	defer f.Close()
-	t, err := transcript.Parse(bufio.NewReaderSize(f, 64<<10), transcript.Limits{})
 	if err != nil {
 		return Stored{}, fmt.Errorf("read run %s: %w", dir, err)
 	}
@@ -57,25 +53,58 @@ func ReadStored(ctx context.Context, dir string, start harness.Tree) (Stored, er
 // known about the launch, so nothing is compared with pins. A question that
 // nobody answers makes the run judge_error.
 func (s Stored) Score(ctx context.Context, suite harness.Suite, sc harness.Scenario, start harness.Tree, judge Judge) (harness.Class, string, harness.Result) {
-	invalid := harness.Result{Kind: harness.Unprompted, Case: sc.ID, Outcome: harness.Invalid}
 	want := transcript.Want{Plugin: suite.Checker.Plugin, Envelope: suite.Launch.Note.Envelope, Silent: sc.Hook == harness.HookSilent}
 	if v := transcript.Validity(s.Transcript, want, transcript.External{}); v.Class != harness.Valid {
-		return v.Class, v.Why, invalid
+		return v.Class, v.Why, invalidResult(sc.ID)
 	}
 	in := unprompted.Input{Scenario: sc, Checker: suite.Checker, Transcript: s.Transcript, Start: start, End: s.End}
-	ev := unprompted.Evaluate(in)
-	if ev.Question == nil {
-		return harness.Valid, "", ev.Result
+	c, _ := check(in, func(q unprompted.Question) (*Judged, error) {
+		if judge == nil {
+			return &Judged{Why: "no file settles it and there is no judge"}, nil
+		}
+		reply, err := judge.Judge(ctx, q)
+		if err != nil {
+			return &Judged{Why: err.Error()}, nil
+		}
+		return &Judged{Yes: &reply.Yes}, nil
+	})
+	if c.class != "" {
+		return c.class, c.why, invalidResult(sc.ID)
 	}
-	if judge == nil {
-		return harness.JudgeError, "no file settles it and there is no judge", invalid
+	return harness.Valid, "", c.result
+}
+
+// graphDir is where a project keeps its code graph; git ignores it.
+const graphDir = "graphify-out"
+
+// start is what every session of a scenario begins with.
+type start struct {
+	tree harness.Tree
+	git  *isolate.GitTemplate // nil where no session is started
+	// project is the same for scenarios that start from the same files.
+	project string
+}
+
+func startsOf(s harness.Suite, graphs map[string]harness.Tree) (map[string]start, error) {
+	out := make(map[string]start)
+	for _, sc := range s.Scenarios {
+		tree, err := StartOf(s, sc, graphs)
+		if err != nil {
+			return nil, err
+		}
+		out[sc.ID] = start{tree: tree, project: digestOf(tree)}
 	}
-	reply, err := judge.Judge(ctx, *ev.Question)
-	if err != nil {
-		return harness.JudgeError, err.Error(), invalid
+	return out, nil
+}
+
+// digestOf is the same for trees with the same files; hex.
+func digestOf(t harness.Tree) string {
+	sum := sha256.New()
+	for _, name := range t.Paths() {
+		fmt.Fprintf(sum, "%s\x00%o\x00%d\x00", name, t[name].Mode, len(t[name].Data))
+		sum.Write(t[name].Data)
 	}
-	in.Answer = &reply.Yes
-	return harness.Valid, "", unprompted.Evaluate(in).Result
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // StartOf is the project every session of a scenario starts from.
@@ -126,4 +155,17 @@ func ReadJudged(ctx context.Context, dir string, sc harness.Scenario, j harness.
 		return "", fmt.Errorf("read run %s: not the question and the message that were judged", dir)
 	}
 	return message, nil
+}
+
+// Want is what the ladder compared a kept attempt of a spec with.
+func (e *Executor) Want(spec harness.Spec) (transcript.Want, error) {
+	var k Kept
+	data, err := os.ReadFile(filepath.Join(e.o.Store, spec.TrialID(), LaunchFile))
+	if err == nil {
+		err = json.Unmarshal(data, &k)
+	}
+	if err != nil {
+		return k.Want, fmt.Errorf("read attempt: %w", err)
+	}
+	return k.Want, nil
 }
