@@ -197,7 +197,7 @@ func (s *server) servePages(port int) (*web.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.board.Pages(pages.URL())
+	s.board.Set(func(l *daemon.Live) { l.Pages = pages.URL() })
 	s.log.Info("pages", "address", pages.URL(), "reveal", s.o.reveal, "link", "loopd report --open")
 	return pages, nil
 }

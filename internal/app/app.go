@@ -151,13 +151,13 @@ func (a *App) Run(ctx context.Context, drain <-chan struct{}, end time.Time, w W
 		run = w.Around(run)
 	}
 	if w.Status != nil {
-		run = w.Status.Seen(a.Sessions.Store, run)
+		run = w.Status.Watch(a.Sessions.Store, run)
 	}
 	if w.Ready != nil {
 		w.Ready()
 	}
 	worker := daemon.Worker{
-		Campaign: a.Campaign, Gate: a.Gate, End: end, NoWait: a.NoWait, Asks: w.Asks, Status: w.Status, Say: w.Say,
+		Campaign: a.Campaign, Gate: a.Gate, End: end, NoWait: a.NoWait, Requests: w.Asks, Status: w.Status, Say: w.Say,
 		Loop: loop.Loop{Executor: a.Gate.Admit(run), TestJudge: a.testJudge, Parallel: a.Parallel(), Observe: w.Observe, Proposing: a.proposing()},
 	}
 	return worker.Run(ctx, drain)

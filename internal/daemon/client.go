@@ -43,7 +43,7 @@ func (c Client) Do(ctx context.Context, w Command, reason string) (string, error
 	ctx, cancel := context.WithTimeout(ctx, doTime)
 	defer cancel()
 	until, _ := ctx.Deadline()
-	body, err := json.Marshal(told{reason, until.Round(0)})
+	body, err := json.Marshal(message{reason, until.Round(0)})
 	if err != nil {
 		return "", err
 	}

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Command is what a person tells a loopd that runs.
+// Command is what the user tells a loopd that runs.
 type Command string
 
-// The words.
+// The commands.
 const (
 	Pause  Command = "pause"  // start nothing more until Resume
 	Resume Command = "resume" // lift a pause, or a halt that lifts
 	Halt   Command = "halt"   // end the running sessions, start nothing until Resume
 	Finish Command = "finish" // end the search; the gate is next
-	Look   Command = "look"   // a candidate waits in the spool
+	Look   Command = "look"   // a candidate waits in the queue
 )
 
 // Commands lists them.
@@ -30,7 +30,7 @@ const (
 	Waiting  Phase = "waiting"  // for something to lift: Until and Why say what
 	Stopping Phase = "stopping" // running sessions end, nothing new starts
 	Idle     Phase = "idle"     // between two windows; Until is the next one's start
-	Held     Phase = "held"     // a person said pause; no window opens until resume
+	Held     Phase = "held"     // the user said pause; no window opens until resume
 )
 
 // Window is a stretch of time in which a campaign may run. The zero End is none.
@@ -83,9 +83,9 @@ func (e *SilentError) Error() string {
 
 // RefusedError is the answer of a loopd that runs and will not do what it was told.
 type RefusedError struct {
-	Word Command
-	Why  string
+	Command Command
+	Why     string
 }
 
 // Error says what it will not do and why.
-func (e *RefusedError) Error() string { return fmt.Sprintf("%s: %s", e.Word, e.Why) }
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s: %s", e.Command, e.Why) }

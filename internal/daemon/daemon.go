@@ -20,10 +20,10 @@ type Options struct {
 	Clock   admission.Clock
 	Windows Windows
 	// Work opens the campaign, works on it until the window ends or drain closes,
-	// and closes it. It hears asks meanwhile, and says why it ended.
-	Work func(ctx context.Context, w Window, drain <-chan struct{}, asks <-chan loop.Request) (string, error)
-	// Apply does what a person says to the campaign under way while no window is
-	// open. It is false where there is none.
+	// and closes it. It answers requests meanwhile, and returns why it ended.
+	Work func(ctx context.Context, w Window, drain <-chan struct{}, requests <-chan loop.Request) (string, error)
+	// Apply records a payload in the campaign under way while no window is open. It
+	// is false where there is none.
 	Apply func(ctx context.Context, p loop.Payload) (bool, error)
 	// Guard runs one window so that a panic in it does not end the daemon.
 	Guard func(work func())
@@ -40,10 +40,10 @@ type Options struct {
 type Daemon struct {
 	*Handler
 	o      Options
-	wakeup chan struct{} // the memory has changed: the windows are to be looked at again
+	wakeup chan struct{} // the state has changed: the windows are to be computed again
 	mu     sync.Mutex
-	mem    State
-	hands  chan struct{} // has a value while the campaign is in somebody's hands
+	known  State
+	inUse  chan struct{} // has a value while somebody has the campaign open
 }
 
 var _ Service = (*Daemon)(nil)
@@ -57,14 +57,14 @@ func New(o Options) (*Daemon, error) {
 	if m.Open {
 		m.LastStart, m.Open = m.LastStart.Add(-time.Nanosecond), false
 	}
-	return &Daemon{Handler: NewHandler(o.Status), o: o, wakeup: make(chan struct{}, 1), mem: m, hands: make(chan struct{}, 1)}, nil
+	return &Daemon{Handler: NewHandler(o.Status), o: o, wakeup: make(chan struct{}, 1), known: m, inUse: make(chan struct{}, 1)}, nil
 }
 
-// memory is what is remembered now.
+// state is what is remembered now.
 func (d *Daemon) state() State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.mem
+	return d.known
 }
 
 // Run opens windows as they come until Drain closes or ctx ends.
@@ -77,7 +77,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 		if !mem.Held.IsZero() {
 			d.o.Status.Show(Held, mem.Why, time.Time{})
-			d.rest(ctx)
+			select {
+			case <-ctx.Done():
+			case <-d.o.Drain:
+			case <-d.wakeup:
+			}
 			continue
 		}
 		d.o.Status.Show(Idle, "until the next window", w.Start)
@@ -90,15 +94,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// rest waits until something has changed.
-func (d *Daemon) rest(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-d.o.Drain:
-	case <-d.wakeup:
-	}
-}
-
 func (d *Daemon) stopping(ctx context.Context) bool {
 	select {
 	case <-d.o.Drain:
@@ -108,34 +103,41 @@ func (d *Daemon) stopping(ctx context.Context) bool {
 	}
 }
 
-// wait returns at that time, or early when something has changed, and says
+// wait returns at that time, or early when something has changed, and reports
 // whether it was the time.
 func (d *Daemon) wait(ctx context.Context, at time.Time) bool {
-	stop, done := make(chan struct{}), make(chan struct{})
-	defer close(done)
-	go func() {
+	stop, release := either(d.o.Drain, d.wakeup)
+	defer release()
+	return d.o.Clock.Wait(ctx, stop, at)
+}
+
+// either is closed at the first value or close of one of the two, or at release,
+// which returns when nothing waits any more.
+func either(a, b <-chan struct{}) (out <-chan struct{}, release func()) {
+	closed, done := make(chan struct{}), make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
 		select {
-		case <-d.o.Drain:
-			close(stop)
-		case <-d.wakeup:
-			close(stop)
+		case <-a:
+		case <-b:
 		case <-done:
 		}
-	}()
-	return d.o.Clock.Wait(ctx, stop, at)
+		close(closed)
+	})
+	return closed, func() { close(done); wait.Wait() }
 }
 
 // busyAgain is how long is waited where another loopd holds the state directory.
 const busyAgain = time.Minute
 
 // window remembers that it is opened, and works in it. What goes wrong ends the
-// window and not the daemon: the next one may find it mended.
+// window and not the daemon: the next one may find it repaired.
 func (d *Daemon) window(ctx context.Context, w Window) error {
 	if err := d.note(func(m *State) { m.LastStart, m.Open = w.Start, true }); err != nil {
 		return err
 	}
-	d.o.Status.InWindow(&w)
-	defer d.o.Status.InWindow(nil)
+	d.o.Status.Set(func(l *Live) { l.Window = &w })
+	defer d.o.Status.Set(func(l *Live) { l.Window = nil })
 	d.o.Log.Info("window opens", "start", w.Start, "end", w.End)
 	for {
 		why, err := d.work(ctx, w)
@@ -155,18 +157,18 @@ func (d *Daemon) window(ctx context.Context, w Window) error {
 // work runs the window under guard. A panic is an error here and a trace there.
 func (d *Daemon) work(ctx context.Context, w Window) (why string, err error) {
 	err = errors.New("the work of this window panicked; the next window runs")
-	d.hands <- struct{}{} // a hand that has the ledger open gives it back first
-	defer func() { <-d.hands }()
+	d.inUse <- struct{}{} // whoever has the ledger open closes it first
+	defer func() { <-d.inUse }()
 	d.o.Guard(func() {
 		d.o.Status.Show(Opening, "", w.End)
-		asks, shut := d.Open()
+		requests, shut := d.Open()
 		defer shut()
-		// Who paused until now was told that nothing opens; later words are heard.
+		// Whoever paused until now was told that nothing opens; the loop answers later commands.
 		if m := d.state(); !m.Held.IsZero() {
 			why, err = m.Why, nil
 			return
 		}
-		why, err = d.o.Work(ctx, w, d.o.Drain, asks)
+		why, err = d.o.Work(ctx, w, d.o.Drain, requests)
 	})
 	return why, err
 }
@@ -179,15 +181,15 @@ func (d *Daemon) concluded(why string, err error) {
 	} else {
 		d.o.Log.Info("window closes", "why", why)
 	}
-	d.o.Status.Stopped(why)
+	d.o.Status.Set(func(l *Live) { l.Stopped = why })
 }
 
-// remember changes the memory. The error is that it would not outlive a restart.
+// remember changes the state. The error is that it would not outlive a restart.
 func (d *Daemon) remember(change func(*State)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	change(&d.mem)
-	return d.mem.write(d.o.Dir)
+	change(&d.known)
+	return d.known.write(d.o.Dir)
 }
 
 // note remembers what a restart may forget: a full disk ends no daemon. Without
@@ -203,7 +205,7 @@ func (d *Daemon) note(change func(*State)) error {
 	return nil
 }
 
-// Do does what a person says, also between two windows.
+// Do carries a command out, also between two windows.
 func (d *Daemon) Do(ctx context.Context, w Command, reason string) (string, error) {
 	switch w {
 	case Pause:
@@ -217,7 +219,7 @@ func (d *Daemon) Do(ctx context.Context, w Command, reason string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	_, err = d.say(ctx, p)
+	_, err = d.apply(ctx, p)
 	return done, err
 }
 
@@ -230,7 +232,7 @@ func (d *Daemon) pause(ctx context.Context, reason string) (string, error) {
 	why := byHand("paused by hand", reason)
 	kept := d.remember(func(m *State) { m.Held, m.Why = d.o.Clock.Now().UTC(), why })
 	defer d.wake()
-	heard, err := d.say(ctx, p)
+	heard, err := d.apply(ctx, p)
 	switch {
 	case kept != nil:
 		return "", fmt.Errorf("no window opens, but a restart would forget it: %w", kept)
@@ -244,10 +246,10 @@ func (d *Daemon) pause(ctx context.Context, reason string) (string, error) {
 }
 
 // resume lets windows open again, the one that should be open now included. One
-// whose loop goes on at this word is open.
+// whose loop goes on at this command is open.
 func (d *Daemon) resume(ctx context.Context) (string, error) {
 	held := !d.state().Held.IsZero()
-	heard, err := d.say(ctx, loop.Resumed{})
+	heard, err := d.apply(ctx, loop.Resumed{})
 	nothing := errors.Is(err, errNobody) || errors.Is(err, loop.ErrNotPaused)
 	if err != nil && !(held && nothing) {
 		return "", err
@@ -264,19 +266,21 @@ func (d *Daemon) resume(ctx context.Context) (string, error) {
 	return "going on", nil
 }
 
-// errNobody says that there is no campaign a word could be for.
+// errNobody says that there is no campaign a command could be for.
 var errNobody = errors.New("no campaign is under way")
 
-// say tells the campaign under way, and whether a loop that runs it heard it.
-func (d *Daemon) say(ctx context.Context, p loop.Payload) (heard bool, err error) {
+// apply records a payload in the campaign under way, and reports whether a loop that
+// runs it did.
+func (d *Daemon) apply(ctx context.Context, p loop.Payload) (heard bool, err error) {
 	for {
 		opens := d.opens()
 		if err := d.tell(ctx, p); !errors.Is(err, errShut) {
 			return true, err
 		}
 		select {
-		case d.hands <- struct{}{}:
-			some, err := d.byHand(ctx, p)
+		case d.inUse <- struct{}{}:
+			some, err := d.o.Apply(ctx, p)
+			<-d.inUse
 			if err == nil && !some {
 				err = errNobody
 			}
@@ -288,13 +292,7 @@ func (d *Daemon) say(ctx context.Context, p loop.Payload) (heard bool, err error
 	}
 }
 
-// byHand does it without a loop, and gives the campaign out of hand.
-func (d *Daemon) byHand(ctx context.Context, p loop.Payload) (bool, error) {
-	defer func() { <-d.hands }()
-	return d.o.Apply(ctx, p)
-}
-
-// wake has the windows looked at again.
+// wake has the windows computed again.
 func (d *Daemon) wake() {
 	select {
 	case d.wakeup <- struct{}{}:

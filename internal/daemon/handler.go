@@ -9,34 +9,33 @@ import (
 	"loopd/loop"
 )
 
-// Handler passes a person's words to the loop that runs, and says what became of
-// them. It is what the socket sees of a single run; a Daemon has one as well.
+// Handler passes commands to the loop that runs, and answers what became of them.
+// It is the Service of a single run; a Daemon has one as well.
 type Handler struct {
 	Status *Status
 
-	asks chan loop.Request
-	mu   sync.Mutex
-	shut chan struct{} // closed when nobody hears asks any more; nil before anybody does
-	next chan struct{} // closed when somebody hears them the next time
+	requests chan loop.Request
+	mu       sync.Mutex
+	shut     chan struct{} // closed when nobody answers requests any more; nil before anybody does
+	next     chan struct{} // closed when somebody answers them the next time
 }
 
 var _ Service = (*Handler)(nil)
 
-// NewHandler makes the stub beside a board.
+// NewHandler makes the handler of a process with that status.
 func NewHandler(b *Status) *Handler {
-	return &Handler{Status: b, asks: make(chan loop.Request), next: make(chan struct{})}
+	return &Handler{Status: b, requests: make(chan loop.Request), next: make(chan struct{})}
 }
 
-// Open says that somebody hears asks from now on, until the function it returns
-// is called.
-func (d *Handler) Open() (asks <-chan loop.Request, shut func()) {
+// Open notes that somebody answers requests from now on, until shut is called.
+func (d *Handler) Open() (requests <-chan loop.Request, shut func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	over := make(chan struct{})
 	d.shut = over
 	close(d.next)
 	d.next = make(chan struct{})
-	return d.asks, func() {
+	return d.requests, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.shut = nil
@@ -44,14 +43,14 @@ func (d *Handler) Open() (asks <-chan loop.Request, shut func()) {
 	}
 }
 
-// opens is closed when somebody hears asks the next time.
+// opens is closed when somebody answers requests the next time.
 func (d *Handler) opens() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.next
 }
 
-// errShut says that no loop runs that could hear a word.
+// errShut says that no loop runs that could take a command.
 var errShut = errors.New("no campaign is running")
 
 // tell has the loop that runs record a payload; errShut where none runs.
@@ -64,7 +63,7 @@ func (d *Handler) tell(ctx context.Context, p loop.Payload) error {
 	}
 	told := make(chan error, 1)
 	select {
-	case d.asks <- loop.Request{Payload: p, Done: told}:
+	case d.requests <- loop.Request{Payload: p, Done: told}:
 		return answered(told, shut)
 	case <-shut:
 		return errShut
@@ -89,10 +88,10 @@ func answered(told <-chan error, shut <-chan struct{}) error {
 	}
 }
 
-// Live is what the board shows.
+// Live is what the status shows.
 func (d *Handler) Live() Live { return d.Status.Live() }
 
-// Do does what a person says to the campaign that runs.
+// Do carries a command out in the campaign that runs.
 func (d *Handler) Do(ctx context.Context, w Command, reason string) (string, error) {
 	if w == Look {
 		return d.look(), nil
@@ -104,7 +103,7 @@ func (d *Handler) Do(ctx context.Context, w Command, reason string) (string, err
 	return done, d.tell(ctx, p)
 }
 
-// payloadOf is what a word puts into the ledger, and what is answered once it is
+// payloadOf is what a command puts into the ledger, and what is answered once it is
 // there.
 func payloadOf(w Command, reason string) (loop.Payload, string, error) {
 	switch w {
@@ -117,7 +116,7 @@ func payloadOf(w Command, reason string) (loop.Payload, string, error) {
 	case Finish:
 		return loop.Finished{}, "the search ends; its gate is next", nil
 	}
-	return nil, "", fmt.Errorf("nobody knows the word %q", w)
+	return nil, "", fmt.Errorf("loopd has no command %q", w)
 }
 
 func byHand(what, reason string) string {
@@ -127,7 +126,7 @@ func byHand(what, reason string) string {
 	return what + ": " + reason
 }
 
-// look says when a candidate that waits in the spool is taken.
+// look says when a candidate that waits in the queue is taken.
 func (d *Handler) look() string {
 	l := d.Live()
 	switch {
@@ -139,7 +138,7 @@ func (d *Handler) look() string {
 	return "the loopd that runs takes it in its next window"
 }
 
-// Alive says whether the loop that runs still answers; true where none runs.
+// Alive reports whether the loop that runs still answers; true where none runs.
 func (d *Handler) Alive(ctx context.Context) bool {
 	err := d.tell(ctx, nil)
 	return err == nil || errors.Is(err, errShut)

@@ -16,18 +16,18 @@ import (
 type Service interface {
 	// Live is what it does now.
 	Live() Live
-	// Do does what a person says, and returns what became of it in one line.
+	// Do carries a command out, and returns what became of it in one line.
 	Do(ctx context.Context, w Command, reason string) (string, error)
 }
 
-// maxBody bounds what a word may say.
+// maxBody bounds a message.
 const maxBody = 4 << 10
 
 // patience is how long a client may take to say what it wants.
 const patience = 5 * time.Second
 
-// told is a word on the wire, and answer what came of it.
-type told struct {
+// message is a command on the wire, and answer what became of it.
+type message struct {
 	Reason string `json:"reason,omitempty"`
 	// Until is when whoever says it gives up: what a loopd that was stopped finds in
 	// its socket when it goes on is not done any more.
@@ -62,12 +62,12 @@ func Serve(dir string, s Service) (*Server, error) {
 
 func do(w http.ResponseWriter, r *http.Request, s Service) {
 	word := Command(r.PathValue("word"))
-	var t told
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&t); err != nil || !slices.Contains(Commands(), word) {
-		write(w, http.StatusBadRequest, answer{Refused: "not a word loopd knows"})
+	var m message
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&m); err != nil || !slices.Contains(Commands(), word) {
+		write(w, http.StatusBadRequest, answer{Refused: "not a command of loopd"})
 		return
 	}
-	if !t.Until.IsZero() && time.Now().After(t.Until) {
+	if !m.Until.IsZero() && time.Now().After(m.Until) {
 		write(w, http.StatusConflict, answer{Refused: "said too long ago"})
 		return
 	}
@@ -76,7 +76,7 @@ func do(w http.ResponseWriter, r *http.Request, s Service) {
 		write(w, http.StatusConflict, answer{Refused: err.Error()})
 		return
 	}
-	done, err := s.Do(r.Context(), word, t.Reason)
+	done, err := s.Do(r.Context(), word, m.Reason)
 	if err != nil {
 		write(w, http.StatusConflict, answer{Refused: err.Error()})
 		return

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ type running struct {
 	lines string // the file its lines are written to
 }
 
-// NewStatus makes the board of the process that runs a verb. Once drain closes it
+// NewStatus makes the status of the process that runs a verb. Once drain closes it
 // shows that the process stops; nil never does.
 func NewStatus(verb string, c admission.Clock, drain <-chan struct{}) *Status {
 	return &Status{
@@ -38,51 +39,30 @@ func NewStatus(verb string, c admission.Clock, drain <-chan struct{}) *Status {
 	}
 }
 
+// Set changes what is shown.
+func (b *Status) Set(change func(*Live)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.live)
+}
+
 // Show replaces what is done and why, and the next wake-up, zero for none.
 func (b *Status) Show(p Phase, why string, until time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.live.Phase, b.live.Why, b.live.Until = p, why, until
+	b.Set(func(l *Live) { l.Phase, l.Why, l.Until = p, why, until })
 }
 
-// InWindow says which window is open; nil for none.
-func (b *Status) InWindow(w *Window) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.live.Window = w
-}
-
-// Pages says where pages are served.
-func (b *Status) Pages(url string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.live.Pages = url
-}
-
-// Stopped says why the work of the last window ended.
-func (b *Status) Stopped(why string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.live.Stopped = why
-}
-
-// Live is what the board shows. When a session printed its last line is read from
-// the file the lines are written to.
+// Live is what is shown. The time of a session's last line is that of the file the
+// lines are written to.
 func (b *Status) Live() Live {
 	b.mu.Lock()
-	out := b.live
-	list := make([]running, 0, len(b.sessions))
-	for _, r := range b.sessions {
-		list = append(list, r)
-	}
+	out, list := b.live, slices.Collect(maps.Values(b.sessions))
 	b.mu.Unlock()
 	select {
 	case <-b.drain:
 		out.Phase, out.Why, out.Until = Stopping, "", time.Time{}
 	default:
 	}
-	out.Now = b.clock.Now().UTC()
-	out.Sessions = make([]Session, 0, len(list))
+	out.Now, out.Sessions = b.clock.Now().UTC(), []Session{}
 	for _, r := range list {
 		if info, err := os.Stat(r.lines); err == nil && info.Size() > 0 {
 			r.shown.LastEvent = info.ModTime().UTC()
@@ -93,29 +73,25 @@ func (b *Status) Live() Live {
 	return out
 }
 
-// Seen notes every session of an executor on the board while it runs. Store is
-// where attempts are kept.
-func (b *Status) Seen(store string, e loop.Executor) loop.Executor { return seen{b, store, e} }
+// Watch shows every session of an executor while it runs. Attempts are kept in
+// store.
+func (b *Status) Watch(store string, e loop.Executor) loop.Executor { return watched{b, store, e} }
 
-type seen struct {
-	b     *Status
-	store string
-	e     loop.Executor
+type watched struct {
+	status   *Status
+	store    string
+	executor loop.Executor
 }
 
-// Run runs the session, seen on the board.
-func (s seen) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
+// Run runs the session and shows it.
+func (w watched) Run(ctx context.Context, spec harness.Spec) (harness.Trial, error) {
 	id := spec.TrialID()
-	s.b.mu.Lock()
-	s.b.sessions[id] = running{
-		shown: Session{Cell: spec.Slot.Cell.String(), Rep: spec.Slot.Rep, Attempt: spec.Attempt, Since: time.Now().UTC()},
-		lines: filepath.Join(s.store, id, trial.TranscriptFile),
-	}
-	s.b.mu.Unlock()
-	defer func() {
-		s.b.mu.Lock()
-		delete(s.b.sessions, id)
-		s.b.mu.Unlock()
-	}()
-	return s.e.Run(ctx, spec)
+	w.status.Set(func(*Live) {
+		w.status.sessions[id] = running{
+			shown: Session{Cell: spec.Slot.Cell.String(), Rep: spec.Slot.Rep, Attempt: spec.Attempt, Since: time.Now().UTC()},
+			lines: filepath.Join(w.store, id, trial.TranscriptFile),
+		}
+	})
+	defer w.status.Set(func(*Live) { delete(w.status.sessions, id) })
+	return w.executor.Run(ctx, spec)
 }

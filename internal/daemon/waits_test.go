@@ -162,7 +162,7 @@ func TestWordsWhileWaiting(t *testing.T) {
 			t.Parallel()
 			s, _ := shift(t, battery())
 			asks, drain := make(chan loop.Request), make(chan struct{})
-			s.Asks = asks
+			s.Requests = asks
 			s.Wait = func(_ context.Context, stop <-chan struct{}, _ loop.Paused, _ time.Time) bool {
 				go func() {
 					for _, p := range c.words {
@@ -224,7 +224,7 @@ func TestABoardShowsSessions(t *testing.T) {
 	board := daemon.NewStatus("run", admission.Wall{}, nil)
 	lines := filepath.Join(store, spec.TrialID(), "transcript.jsonl")
 	var seen []time.Time
-	_, err := board.Seen(store, running(func() {
+	_, err := board.Watch(store, running(func() {
 		look := func() {
 			live := board.Live()
 			if len(live.Sessions) != 1 || live.Sessions[0].Cell != "R1/sonnet" || live.Sessions[0].Rep != 3 || live.Sessions[0].Attempt != 2 || live.Sessions[0].Since.IsZero() {

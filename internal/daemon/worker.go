@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"loopd/harness"
@@ -12,8 +13,8 @@ import (
 	"loopd/loop"
 )
 
-// Worker works on one campaign for as long as it may. Asks, Status, Wait and Say
-// may be nil.
+// Worker works on one campaign for as long as it may. Requests, Status, Wait and
+// Say may be nil.
 type Worker struct {
 	Campaign *campaign.Campaign
 	Gate     *admission.Gate
@@ -22,10 +23,9 @@ type Worker struct {
 	// End is when nothing more is started; zero for never.
 	End time.Time
 	// NoWait returns at a limit instead of waiting until it lifts.
-	NoWait bool
-	// Asks are the user's commands.
-	Asks   <-chan loop.Request
-	Status *Status
+	NoWait   bool
+	Requests <-chan loop.Request
+	Status   *Status
 	// Wait waits a pause out; nil for the gate.
 	Wait func(ctx context.Context, stop <-chan struct{}, p loop.Paused, due time.Time) bool
 	// Say is told that a pause is waited out, and until when; zero for when the disk
@@ -33,7 +33,7 @@ type Worker struct {
 	Say func(until time.Time)
 }
 
-// Run goes on until the campaign ends, halts, needs a person, or the shift is
+// Run goes on until the campaign ends, halts, needs the user, or its time is
 // over: then it is paused until its next window. The first two are in the state.
 func (s *Worker) Run(ctx context.Context, drain <-chan struct{}) error {
 	over, release := s.closing(drain)
@@ -50,7 +50,7 @@ const WindowOver = "window: the time given is over"
 
 func (s *Worker) past() bool { return !s.End.IsZero() && !s.Gate.Clock().Now().Before(s.End) }
 
-// closing is a channel that closes when drain does, or at the end of the shift.
+// closing is a channel that closes when drain does, or at the end of its time.
 func (s *Worker) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
 	drained := false
 	select {
@@ -61,20 +61,9 @@ func (s *Worker) closing(drain <-chan struct{}) (<-chan struct{}, func()) {
 	if drained || s.End.IsZero() {
 		return drain, func() {}
 	}
-	end, release := s.Gate.Clock().Deadline(s.End)
-	out, done := make(chan struct{}), make(chan struct{})
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		select {
-		case <-drain:
-			close(out)
-		case <-end:
-			close(out)
-		case <-done:
-		}
-	}()
-	return out, func() { close(done); release(); <-gone }
+	end, forget := s.Gate.Clock().Deadline(s.End)
+	out, release := either(drain, end)
+	return out, func() { forget(); release() }
 }
 
 func (s *Worker) work(ctx context.Context, drain <-chan struct{}) error {
@@ -94,7 +83,7 @@ func (s *Worker) work(ctx context.Context, drain <-chan struct{}) error {
 		}
 		s.show(Running, "", s.End)
 		l := s.Loop
-		l.Drain, l.Requests = drain, s.Asks
+		l.Drain, l.Requests = drain, s.Requests
 		if err := s.Campaign.Run(ctx, l); err != nil {
 			return err
 		}
@@ -110,8 +99,8 @@ func (s *Worker) show(p Phase, why string, until time.Time) {
 	}
 }
 
-// waitOut waits until a pause lifts by itself or by a person's word, records
-// that, and says whether it did. What a person asks meanwhile is done at once.
+// waitOut waits until a pause lifts by itself or by a command, records that, and
+// reports whether it did. Requests are answered meanwhile.
 func (s *Worker) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.State) (bool, error) {
 	p := *st.Paused
 	due, wait := s.Gate.Due(st.ChangedAt, p), s.Wait
@@ -129,17 +118,12 @@ func (s *Worker) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.St
 	result := make(chan bool, 1)
 	go func() { result <- wait(ctx, stop, p, due) }()
 	broken := false
-	breakOff := func() {
-		if !broken {
-			broken = true
-			close(stop)
-		}
-	}
+	breakOff := sync.OnceFunc(func() { broken = true; close(stop) })
 	for {
 		select {
 		case lifted := <-result:
 			if st.Paused == nil && st.Halted == nil {
-				return true, nil // a person said resume
+				return true, nil // the user resumed it
 			}
 			if !lifted || broken {
 				return false, nil
@@ -148,24 +132,21 @@ func (s *Worker) waitOut(ctx context.Context, drain <-chan struct{}, st *loop.St
 		case <-drain:
 			breakOff()
 			drain = nil
-		case a := <-s.Asks:
-			err := s.ask(ctx, a)
+		case a := <-s.Requests:
+			if a.Payload == nil {
+				a.Done <- nil
+				continue
+			}
+			err := s.Campaign.Grant(ctx, a.Payload)
 			a.Done <- err
-			if err == nil && a.Payload != nil && (st.Paused == nil || st.Halted != nil || !st.Paused.Lifts()) {
+			if err == nil && (st.Paused == nil || st.Halted != nil || !st.Paused.Lifts()) {
 				breakOff()
 			}
 		}
 	}
 }
 
-func (s *Worker) ask(ctx context.Context, a loop.Request) error {
-	if a.Payload == nil {
-		return nil
-	}
-	return s.Campaign.Grant(ctx, a.Payload)
-}
-
-// Stopped says in words why a shift ended.
+// Stopped is why the work on a campaign ended, in words.
 func Stopped(st *loop.State) string {
 	switch {
 	case st == nil:

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,9 +74,9 @@ type Gateway struct {
 	transport *http.Transport
 	all       sync.WaitGroup
 
-	mu    sync.Mutex
-	taps  map[string]*Proxy // by dummy key
-	watch func(status int, h http.Header)
+	mu      sync.Mutex
+	proxies map[string]*Proxy // by dummy key
+	watch   func(status int, h http.Header)
 }
 
 // Watch has every answer's status and headers told to f from now on, before the
@@ -113,7 +115,7 @@ func Start(ctx context.Context, upstream *url.URL, cred Credential) (*Gateway, e
 		upstream:  upstream,
 		cred:      cred,
 		transport: transport,
-		taps:      make(map[string]*Proxy),
+		proxies:   make(map[string]*Proxy),
 	}
 	g.newServer = func(h http.Handler) *http.Server {
 		return &http.Server{
@@ -138,13 +140,10 @@ func (g *Gateway) URL() *url.URL {
 func (g *Gateway) Close() error {
 	err := g.server.Close()
 	g.mu.Lock()
-	taps := make([]*Proxy, 0, len(g.taps))
-	for _, t := range g.taps {
-		taps = append(taps, t)
-	}
+	proxies := slices.Collect(maps.Values(g.proxies))
 	g.mu.Unlock()
-	for _, t := range taps {
-		t.Close()
+	for _, p := range proxies {
+		p.Close()
 	}
 	g.all.Wait()
 	g.transport.CloseIdleConnections()
@@ -176,7 +175,7 @@ func (g *Gateway) Open(s Session) *Proxy {
 	}
 	t := newProxy(g, s)
 	g.mu.Lock()
-	g.taps[s.Key] = t
+	g.proxies[s.Key] = t
 	g.mu.Unlock()
 	return t
 }
@@ -184,66 +183,70 @@ func (g *Gateway) Open(s Session) *Proxy {
 func (g *Gateway) find(key string) *Proxy {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.taps[key]
+	return g.proxies[key]
 }
 
 func (g *Gateway) forget(t *Proxy) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.taps[t.session.Key] == t {
-		delete(g.taps, t.session.Key)
+	if g.proxies[t.session.Key] == t {
+		delete(g.proxies, t.session.Key)
 	}
 }
 
 // serveHTTP passes a request of a known session on.
 func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	tap := g.find(dummyKey(r.Header))
-	if tap == nil {
+	p := g.find(dummyKey(r.Header))
+	if p == nil {
 		refuseKey(w)
 		return
 	}
-	g.serve(tap, w, r)
+	g.serve(p, w, r)
 }
 
 // serve passes a request of one session on.
-func (g *Gateway) serve(tap *Proxy, w http.ResponseWriter, r *http.Request) {
+func (g *Gateway) serve(p *Proxy, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	if !tap.enter(r, cancel) {
+	if !p.enter(r, cancel) {
 		refuseKey(w)
 		return
 	}
-	defer tap.leave(r)
-	body, ok := readRequest(w, r, tap)
+	defer p.leave(r)
+	body, err := readRequest(w, r)
+	p.record(func(r *Report) { r.Requests++; r.LastActivity = time.Now() })
+	why := p.overBudget(r)
+	if err != nil {
+		if _, long := errors.AsType[*http.MaxBytesError](err); long {
+			refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "request over 64 MiB")
+		}
+		return
+	}
 	// The API has the request while it is looked at.
 	var look sync.WaitGroup
-	a := &answer{tap: tap, looked: look.Wait}
-	if ok {
-		betas, shows := r.Header.Get("anthropic-beta"), isMessages(r)
-		look.Go(func() {
-			// What cannot be read is the API's to refuse.
-			req, err := parseRequest(body)
-			a.asked = req.Model
-			a.exposed = err == nil && shows && tap.inspect(req.texts(), body, betas)
-		})
-	}
 	defer look.Wait()
-	if why := tap.overBudget(r); ok && why != "" {
+	a := &answer{proxy: p, looked: look.Wait}
+	betas, shows := r.Header.Get("anthropic-beta"), isMessages(r)
+	look.Go(func() {
+		// What cannot be read is the API's to refuse.
+		req, err := parseRequest(body)
+		a.asked = req.Model
+		a.exposed = err == nil && shows && p.inspect(req.texts(), body, betas)
+	})
+	if why != "" {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", why)
 		return
 	}
-	if ok {
-		out := r.Clone(ctx)
-		// A connection the API closed while idle is tried again with the same body.
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		out.Body, _ = out.GetBody()
-		out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-		g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
-		a.arrived()
-	}
+	out := r.Clone(ctx)
+	// A connection the API closed while idle is tried again with the same body.
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.Body, _ = out.GetBody()
+	out.ContentLength, out.TransferEncoding = int64(len(body)), nil
+	g.proxyFor(a).ServeHTTP(w, out) // panics when the session did not take all of the answer
+	a.arrived()
 }
 
-// proxyFor is a proxy whose answer passes by one session's tap.
+// proxyFor is a proxy whose answer is read as it passes.
 func (g *Gateway) proxyFor(a *answer) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport:      g.transport,
@@ -281,28 +284,20 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Del(string(HeaderKey))
 	r.Out.Header.Del(string(HeaderToken))
 	value := g.cred.Value
-	if g != nil && g.cred.Header == HeaderToken { // without a gateway, as with a key
+	if g.cred.Header == HeaderToken {
 		value = "Bearer " + value
 	}
 	r.Out.Header.Set(string(g.cred.Header), value)
 }
 
 // readRequest takes the whole body in.
-func readRequest(w http.ResponseWriter, r *http.Request, tap *Proxy) (body []byte, ok bool) {
+func readRequest(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var read bytes.Buffer
 	// One allocation for a usual request, the look for the end included; what a
 	// session merely announces takes no more than this.
 	read.Grow(int(min(max(r.ContentLength, 0), usualRequest)) + bytes.MinRead)
 	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest))
-	body = read.Bytes()
-	tap.request(len(body))
-	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "request over 64 MiB")
-		}
-		return nil, false
-	}
-	return body, true
+	return read.Bytes(), err
 }
 
 // isMessages tells the requests that a model answers from those that are free.

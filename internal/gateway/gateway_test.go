@@ -204,28 +204,26 @@ func TestExposure(t *testing.T) {
 		name   string
 		path   string
 		bodies []string
-		note   bool
-		seen   []bool
 		whole  bool
 	}{
-		{"in a system message", "", []string{request("x", said("user", "hi"), said("system", "Context: "+all))}, true, []bool{true, true}, true},
-		{"in the first user message", "", []string{request("x", said("user", "<system-reminder>"+all+"</system-reminder>"))}, true, []bool{true, true}, true},
-		{"in the system prompt", "", []string{request(all, said("user", "hi"))}, true, []bool{true, true}, true},
-		{"system as a string", "", []string{`{"system":` + quote(all) + `,"messages":[{"role":"user","content":"hi"}]}`}, true, []bool{true, true}, true},
-		{"over two texts", "", []string{request(note, said("user", description+"\n"+other))}, true, []bool{true, true}, true},
-		{"among blocks of unknown kinds", "", []string{`{"messages":[{"role":"user","content":[{"type":"new","text":{}},7,{"type":"text","text":` + quote(all) + `}]}]}`}, true, []bool{true, true}, true},
-		{"nothing", "", []string{request("x", said("user", "hi"))}, false, []bool{false, false}, false},
-		{"no note", "", []string{request("x", said("user", description+other))}, false, []bool{true, true}, false},
-		{"cut description", "", []string{request("x", said("user", note+other+description[:len(description)-1]))}, true, []bool{false, true}, false},
-		{"note with its end missing", "", []string{request("x", said("user", note[:len(note)-1]+description+other))}, false, []bool{true, true}, false},
-		{"never in one request", "", []string{request(note), request(description + other)}, true, []bool{true, true}, false},
-		{"later", "", []string{request("x"), request(all)}, true, []bool{true, true}, true},
-		{"quoted by the model", "", []string{request("x", said("assistant", all))}, false, []bool{false, false}, false},
-		{"read from a file", "", []string{request("x", `{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":`+quote(all)+`}]}]}`)}, false, []bool{false, false}, false},
-		{"in a block that is not text", "", []string{request("x", `{"role":"user","content":[{"type":"document","text":`+quote(all)+`}]}`)}, false, []bool{false, false}, false},
-		{"in a tool's description", "", []string{`{"tools":[{"name":"x","description":` + quote(all) + `}],"messages":[]}`}, false, []bool{false, false}, false},
-		{"another path", "/v1/messages/count_tokens", []string{request(all)}, false, []bool{false, false}, false},
-		{"not JSON", "", []string{all}, false, []bool{false, false}, false},
+		{"in a system message", "", []string{request("x", said("user", "hi"), said("system", "Context: "+all))}, true},
+		{"in the first user message", "", []string{request("x", said("user", "<system-reminder>"+all+"</system-reminder>"))}, true},
+		{"in the system prompt", "", []string{request(all, said("user", "hi"))}, true},
+		{"system as a string", "", []string{`{"system":` + quote(all) + `,"messages":[{"role":"user","content":"hi"}]}`}, true},
+		{"over two texts", "", []string{request(note, said("user", description+"\n"+other))}, true},
+		{"among blocks of unknown kinds", "", []string{`{"messages":[{"role":"user","content":[{"type":"new","text":{}},7,{"type":"text","text":` + quote(all) + `}]}]}`}, true},
+		{"nothing", "", []string{request("x", said("user", "hi"))}, false},
+		{"no note", "", []string{request("x", said("user", description+other))}, false},
+		{"cut description", "", []string{request("x", said("user", note+other+description[:len(description)-1]))}, false},
+		{"note with its end missing", "", []string{request("x", said("user", note[:len(note)-1]+description+other))}, false},
+		{"never in one request", "", []string{request(note), request(description + other)}, false},
+		{"later", "", []string{request("x"), request(all)}, true},
+		{"quoted by the model", "", []string{request("x", said("assistant", all))}, false},
+		{"read from a file", "", []string{request("x", `{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":`+quote(all)+`}]}]}`)}, false},
+		{"in a block that is not text", "", []string{request("x", `{"role":"user","content":[{"type":"document","text":`+quote(all)+`}]}`)}, false},
+		{"in a tool's description", "", []string{`{"tools":[{"name":"x","description":` + quote(all) + `}],"messages":[]}`}, false},
+		{"another path", "/v1/messages/count_tokens", []string{request(all)}, false},
+		{"not JSON", "", []string{all}, false},
 	} {
 		g := start(t, Credential{}, func(w http.ResponseWriter, _ *http.Request) {})
 		tap := g.Open(session())
@@ -238,9 +236,8 @@ func TestExposure(t *testing.T) {
 		}
 		tap.Close()
 		got := tap.Report()
-		if got.Note != tt.note || !cmp.Equal(got.Descriptions, tt.seen) || got.Exposed != tt.whole || got.Requests != len(tt.bodies) {
-			t.Errorf("%s: got note %t, descriptions %v, exposed %t, %d requests, want %t, %v, %t, %d", tt.name,
-				got.Note, got.Descriptions, got.Exposed, got.Requests, tt.note, tt.seen, tt.whole, len(tt.bodies))
+		if got.Exposed != tt.whole || got.Requests != len(tt.bodies) {
+			t.Errorf("%s: got exposed %t, %d requests, want %t, %d", tt.name, got.Exposed, got.Requests, tt.whole, len(tt.bodies))
 		}
 	}
 }
@@ -281,24 +278,22 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 	}
 	g := start(t, Credential{}, func(w http.ResponseWriter, r *http.Request) { answers[r.Header.Get("X-Want")](w, r) })
 	tap, stranger := g.Open(session()), g.Open(session())
-	taken := 0
 	for _, want := range []string{"stream", "plain", "bytes", "529", "gzip"} {
 		req, _ := http.NewRequest(http.MethodPost, g.URL().String()+"/v1/messages", strings.NewReader("{}"))
 		req.Header = http.Header{"X-Api-Key": {tap.Key()}, "X-Want": {want}, "Accept-Encoding": {"gzip"}}
 		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 		testenv.Must(t, err)
 		got := body(t, resp)
-		taken += len(got)
 		if want == "529" && (resp.StatusCode != 529 || resp.Header.Get("Retry-After") != "7" || !strings.Contains(got, "overloaded_error")) {
 			t.Errorf("529: got %d %v %s", resp.StatusCode, resp.Header, got)
 		}
 	}
 	tap.Close()
 	want := Report{
-		Requests: 5, Descriptions: []bool{false, false}, Statuses: map[int]int{200: 4, 529: 1}, Unread: 1,
-		MessageIDs: []string{"msg_1", "msg_2", "msg_3"}, Models: []string{"model-5", "model-6"},
-		ToolIDs: []string{"toolu_1", "toolu_2", "toolu_3", "toolu_4"}, BytesSent: 10, BytesTaken: int64(taken),
-		Blocks: map[string]int{"msg_1": 4, "msg_2": 2, "msg_3": 3},
+		Requests: 5, Unread: 1,
+		MessageIDs: []string{"msg_1", "msg_2", "msg_3"},
+		ToolIDs:    []string{"toolu_1", "toolu_2", "toolu_3", "toolu_4"},
+		Blocks:     map[string]int{"msg_1": 4, "msg_2": 2, "msg_3": 3},
 		Whole: map[string]bool{
 			"msg_1": true, "msg_2": true, "msg_3": true, "toolu_1": true, "toolu_2": true, "toolu_3": true, "toolu_4": true,
 		},
@@ -391,7 +386,7 @@ func TestUpstreamNotReached(t *testing.T) {
 	if resp, err := http.DefaultClient.Do(req); err == nil {
 		t.Errorf("got %d %s, want no answer at all", resp.StatusCode, body(t, resp))
 	}
-	if r := tap.Report(); len(r.Statuses) != 0 || r.Requests != 1 {
+	if r := tap.Report(); len(r.MessageIDs) != 0 || r.Requests != 1 {
 		t.Errorf("got %+v, want one request and no answer", r)
 	}
 }
@@ -419,7 +414,7 @@ func TestEventReaderLetsLongEventsGo(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) {})
 	tap := g.Open(Session{})
-	e := &eventReader{answer: &answer{tap: tap, looked: func() {}}}
+	e := &eventReader{answer: &answer{proxy: tap, looked: func() {}}}
 	e.feed([]byte("data: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_long\",\"x\":\""))
 	for range maxEvent>>20 + 1 {
 		e.feed(bytes.Repeat([]byte("x"), 1<<20))
@@ -440,7 +435,7 @@ func FuzzEventReader(f *testing.F) {
 	f.Add([]byte("data:\r\n\r\n: x\n\ndata: {\n\n"), 1)
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
 		whole, pieces := newProxy(nil, Session{}), newProxy(nil, Session{})
-		a, b := &eventReader{answer: &answer{tap: whole, looked: func() {}}}, &eventReader{answer: &answer{tap: pieces, looked: func() {}}}
+		a, b := &eventReader{answer: &answer{proxy: whole, looked: func() {}}}, &eventReader{answer: &answer{proxy: pieces, looked: func() {}}}
 		a.feed(data)
 		a.end()
 		for size := max(1, cut&63); len(data) > 0; data = data[min(size, len(data)):] {
@@ -457,7 +452,7 @@ func BenchmarkEventReader(b *testing.B) {
 	b.ReportAllocs()
 	tap := newProxy(nil, Session{})
 	for b.Loop() {
-		e := &eventReader{answer: &answer{tap: tap, looked: func() {}}}
+		e := &eventReader{answer: &answer{proxy: tap, looked: func() {}}}
 		e.feed(text)
 		e.end()
 	}

@@ -14,70 +14,70 @@ import (
 // taken is what the gateway answers to a hand-over it accepts.
 const taken = 1
 
-// Handoff opens a way in for a session that has no network: over the returned
+// Handoff opens a way out for a session that has no network: over the returned
 // file, which its process inherits, the session hands a socket that listens in
 // a network of its own, and the gateway serves this session there until Close.
 //
 // The file is one end of a pair of connected sockets and has no name, so nobody
 // but who was given it can use it. It takes one hand-over, of one socket that
 // listens on 127.0.0.1; after it, good or not, it is shut.
-func (t *Proxy) Handoff() (*os.File, error) {
+func (p *Proxy) Handoff() (*os.File, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
-		return nil, fmt.Errorf("open door: %w", err)
+		return nil, fmt.Errorf("open handoff: %w", err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed || t.door != nil {
-		return nil, errors.Join(errors.New("open door: the session has had its door"), ours.Close(), theirs.Close())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.handoff != nil {
+		return nil, errors.Join(errors.New("open handoff: the session has had its handoff"), ours.Close(), theirs.Close())
 	}
-	t.door = ours
-	t.served.Go(func() { t.attend(ours) }) // Close waits for it
+	p.handoff = ours
+	p.served.Go(func() { p.attend(ours) }) // Close waits for it
 	return theirs, nil
 }
 
 // attend takes the hand-over and serves what was handed over.
-func (t *Proxy) attend(door *net.UnixConn) {
-	listener, err := takeListener(door)
+func (p *Proxy) attend(conn *net.UnixConn) {
+	listener, err := takeListener(conn)
 	if err != nil {
-		door.Close()
+		conn.Close()
 		return
 	}
-	server := t.gateway.newServer(http.HandlerFunc(t.serveHTTP))
-	if !t.adopt(server) {
+	server := p.gateway.newServer(http.HandlerFunc(p.serveHTTP))
+	if !p.adopt(server) {
 		listener.Close()
-		door.Close()
+		conn.Close()
 		return
 	}
-	_, _ = door.Write([]byte{taken}) // who does not wait for it does not need it
-	door.Close()
+	_, _ = conn.Write([]byte{taken}) // who does not wait for it does not need it
+	conn.Close()
 	_ = server.Serve(listener) // Close ends it
 }
 
 // adopt notes the hand-over, unless the session is closed.
-func (t *Proxy) adopt(s *http.Server) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
+func (p *Proxy) adopt(s *http.Server) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return false
 	}
-	t.server, t.report.HandedOver = s, true
+	p.server, p.report.HandedOver = s, true
 	return true
 }
 
 // serveHTTP serves this session and refuses the keys of all others.
-func (t *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	if dummyKey(r.Header) != t.session.Key {
+func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if dummyKey(r.Header) != p.session.Key {
 		refuseKey(w)
 		return
 	}
-	t.gateway.serve(t, w, r)
+	p.gateway.serve(p, w, r)
 }
 
 // takeListener reads one message with one descriptor.
-func takeListener(door *net.UnixConn) (net.Listener, error) {
+func takeListener(conn *net.UnixConn) (net.Listener, error) {
 	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*8))
-	_, n, _, _, err := door.ReadMsgUnix(data, rights)
+	_, n, _, _, err := conn.ReadMsgUnix(data, rights)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	mine := os.NewFile(uintptr(fds[0]), "door")
-	theirs = os.NewFile(uintptr(fds[1]), "door")
+	mine := os.NewFile(uintptr(fds[0]), "handoff")
+	theirs = os.NewFile(uintptr(fds[1]), "handoff")
 	defer mine.Close() // the connection is a copy
 	conn, err := net.FileConn(mine)
 	if err != nil {

@@ -33,21 +33,16 @@ type Session struct {
 // Report is what passed between one session and the API.
 type Report struct {
 	Requests int
-	// Note: some request held the note whole; also when there is none to hold.
-	Note bool
-	// Descriptions says the same of each description, in the session's order.
-	Descriptions []bool
-	// Exposed: one and the same request held the note and every description.
-	// ExposedTo says so of the request each message answers.
+	// Exposed: one and the same request held the note and every description, also
+	// when there are none to hold. ExposedTo says so of the request each message
+	// answers.
 	Exposed   bool
 	ExposedTo map[string]bool
 	// Fingerprint is of the first request.
 	Fingerprint harness.Fingerprint
-	// MessageIDs, ToolIDs and Models are what answers said, in order of first
-	// appearance.
+	// MessageIDs and ToolIDs are what answers said, in order of first appearance.
 	MessageIDs []string
 	ToolIDs    []string
-	Models     []string
 	// Served are the models that answered by the model asked for.
 	Served harness.Served
 	// Whole are the messages that reached the session complete, and their tool
@@ -55,9 +50,8 @@ type Report struct {
 	Whole map[string]bool
 	// Blocks counts the content blocks served of each message.
 	Blocks map[string]int
-	// HandedOver: the session came through its Door.
+	// HandedOver: the session came through its Handoff.
 	HandedOver bool
-	Statuses   map[int]int // answers by HTTP status
 	// Limited are the headers of the last answer with status 429, nil for none.
 	Limited http.Header
 	// Usage is tokens by the model that served them, each message once. USD is
@@ -65,13 +59,12 @@ type Report struct {
 	Usage  map[string]harness.Usage
 	USD    float64
 	Priced bool
-	// Spent: a purse was empty, and a request was refused for it.
+	// Spent: a spend limit was reached, and a request was refused for it.
 	Spent string
 	// Unread counts answers whose ids could not be read, so that an id missing
 	// above proves nothing.
-	Unread                int
-	BytesSent, BytesTaken int64 // by the session
-	LastActivity          time.Time
+	Unread       int
+	LastActivity time.Time
 }
 
 // Proxy is one session's way through the gateway.
@@ -79,197 +72,117 @@ type Proxy struct {
 	gateway *Gateway
 	session Session
 
-	served sync.WaitGroup // what serves the session at its door
+	served sync.WaitGroup // what serves the session on its own socket
 
-	mu     sync.Mutex
-	closed bool
-	door   *net.UnixConn
-	server *http.Server
-	active map[*http.Request]context.CancelFunc
-	idle   *sync.Cond // active has become empty
-	report Report
+	mu      sync.Mutex
+	closed  bool
+	handoff *net.UnixConn
+	server  *http.Server
+	active  map[*http.Request]context.CancelFunc
+	idle    *sync.Cond // active has become empty
+	report  Report
 }
 
 func newProxy(g *Gateway, s Session) *Proxy {
-	t := &Proxy{gateway: g, session: s, active: make(map[*http.Request]context.CancelFunc)}
-	t.idle = sync.NewCond(&t.mu)
-	t.report = Report{
-		Note: s.Note == "", Descriptions: make([]bool, len(s.Descriptions)), Statuses: make(map[int]int),
+	p := &Proxy{gateway: g, session: s, active: make(map[*http.Request]context.CancelFunc)}
+	p.idle = sync.NewCond(&p.mu)
+	p.report = Report{
 		Whole: make(map[string]bool), Blocks: make(map[string]int), ExposedTo: make(map[string]bool),
 		Usage: make(map[string]harness.Usage), Priced: true, Served: make(harness.Served),
 	}
-	return t
+	return p
 }
 
 // Key is the dummy key to give to the session.
-func (t *Proxy) Key() string { return t.session.Key }
+func (p *Proxy) Key() string { return p.session.Key }
+
+// record changes the report.
+func (p *Proxy) record(change func(*Report)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.report)
+}
 
 // Report returns what has passed so far; after Close, all that ever will.
-func (t *Proxy) Report() Report {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.report
-	r.Descriptions = slices.Clone(r.Descriptions)
-	r.MessageIDs, r.ToolIDs, r.Models = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Models)
-	r.Statuses, r.Whole, r.Blocks = maps.Clone(r.Statuses), maps.Clone(r.Whole), maps.Clone(r.Blocks)
+func (p *Proxy) Report() Report {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.report
+	r.MessageIDs, r.ToolIDs, r.Fingerprint.Names = slices.Clone(r.MessageIDs), slices.Clone(r.ToolIDs), slices.Clone(r.Fingerprint.Names)
+	r.Whole, r.Blocks, r.ExposedTo, r.Usage = maps.Clone(r.Whole), maps.Clone(r.Blocks), maps.Clone(r.ExposedTo), maps.Clone(r.Usage)
 	r.Served = r.Served.With(nil)
-	r.ExposedTo, r.Usage, r.Fingerprint.Names = maps.Clone(r.ExposedTo), maps.Clone(r.Usage), slices.Clone(r.Fingerprint.Names)
 	return r
 }
 
 // LastActivity is when a byte last passed, the zero time for never.
-func (t *Proxy) LastActivity() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.report.LastActivity
+func (p *Proxy) LastActivity() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.report.LastActivity
 }
 
 // Close lets no further request through, breaks off those under way and
 // returns when they have ended.
-func (t *Proxy) Close() {
-	t.gateway.forget(t)
-	t.breakOff()
-	t.served.Wait()
+func (p *Proxy) Close() {
+	p.gateway.forget(p)
+	p.breakOff()
+	p.served.Wait()
 }
 
-func (t *Proxy) breakOff() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.closed = true
-	if t.door != nil {
-		t.door.Close()
+func (p *Proxy) breakOff() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.handoff != nil {
+		p.handoff.Close()
 	}
-	if t.server != nil {
-		t.server.Close()
+	if p.server != nil {
+		p.server.Close()
 	}
-	for _, cancel := range t.active {
+	for _, cancel := range p.active {
 		cancel()
 	}
-	for len(t.active) > 0 {
-		t.idle.Wait()
+	for len(p.active) > 0 {
+		p.idle.Wait()
 	}
 }
 
 // enter counts a request in, unless the session is closed.
-func (t *Proxy) enter(r *http.Request, cancel context.CancelFunc) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closed {
-		t.active[r] = cancel
+func (p *Proxy) enter(r *http.Request, cancel context.CancelFunc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.active[r] = cancel
 	}
-	return !t.closed
+	return !p.closed
 }
 
-func (t *Proxy) leave(r *http.Request) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if delete(t.active, r); len(t.active) == 0 {
-		t.idle.Broadcast()
+func (p *Proxy) leave(r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if delete(p.active, r); len(p.active) == 0 {
+		p.idle.Broadcast()
 	}
 }
 
-func (t *Proxy) request(size int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.Requests++
-	t.report.BytesSent += int64(size)
-	t.report.LastActivity = time.Now()
-}
-
-// inspect looks for note and descriptions in the texts of a request, and says
+// inspect looks for note and descriptions in the texts of a request, and reports
 // whether it held them all. The first request is fingerprinted.
-func (t *Proxy) inspect(texts []string, body []byte, betas string) (exposed bool) {
-	t.fingerprint(body, texts, betas)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := holds(texts, t.session.Note)
-	t.report.Note = t.report.Note || all
-	for i, d := range t.session.Descriptions {
-		whole := holds(texts, d)
-		t.report.Descriptions[i] = t.report.Descriptions[i] || whole
-		all = all && whole
-	}
-	t.report.Exposed = t.report.Exposed || all
-	return all
-}
-
-// fingerprint takes the first request's.
-func (t *Proxy) fingerprint(body []byte, texts []string, betas string) {
-	t.mu.Lock()
-	done := !t.report.Fingerprint.IsZero()
-	t.mu.Unlock()
-	if done {
-		return
-	}
-	f, err := fingerprintOf(body, texts, betas, slices.Concat(t.session.Own, t.session.Descriptions, []string{t.session.Note}))
-	if err != nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.Fingerprint = f
-}
-
-func (t *Proxy) answered(status int, h http.Header) {
-	t.gateway.tell(status, h)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if status == http.StatusTooManyRequests {
-		t.report.Limited = h.Clone()
-	}
-	t.report.Statuses[status]++
-	t.report.LastActivity = time.Now()
-}
-
-func (t *Proxy) received(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.BytesTaken += int64(n)
-	t.report.LastActivity = time.Now()
-}
-
-func (t *Proxy) unread() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.Unread++
-}
-
-// saw writes down what a part of an answer named. asked is the model the
-// request asked for, and exposed says whether it held the wording.
-func (t *Proxy) saw(s served, asked string, exposed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := &t.report
-	r.MessageIDs = addNew(r.MessageIDs, s.message)
-	if s.message != "" {
-		r.ExposedTo[s.message] = exposed
-	}
-	r.Models = addNew(r.Models, s.model)
-	r.Served.Add(asked, s.model)
-	for _, id := range s.tools {
-		r.ToolIDs = addNew(r.ToolIDs, id)
-	}
-}
-
-// counted writes down that blocks of a message began.
-func (t *Proxy) counted(message string, blocks int) {
-	if message == "" || blocks == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.Blocks[message] += blocks
-}
-
-// arrived writes down that the session has all of what a part named.
-func (t *Proxy) arrived(s served) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, id := range append(s.tools, s.message) {
-		if id != "" {
-			t.report.Whole[id] = true
+func (p *Proxy) inspect(texts []string, body []byte, betas string) (exposed bool) {
+	var first bool
+	p.record(func(r *Report) { first = r.Fingerprint.IsZero() })
+	if first {
+		own := slices.Concat(p.session.Own, p.session.Descriptions, []string{p.session.Note})
+		if f, err := fingerprintOf(body, texts, betas, own); err == nil {
+			p.record(func(r *Report) { r.Fingerprint = f })
 		}
 	}
+	for _, want := range append([]string{p.session.Note}, p.session.Descriptions...) {
+		if !holds(texts, want) {
+			return false
+		}
+	}
+	p.record(func(r *Report) { r.Exposed = true })
+	return true
 }
 
 func addNew(list []string, s string) []string {

@@ -37,23 +37,21 @@ func (p *SpendLimit) Spent() float64 {
 // Reached reports whether nothing is left.
 func (p *SpendLimit) Reached() bool { return p.Spent() >= p.limit }
 
-func (p *SpendLimit) take(usd float64) {
+func (p *SpendLimit) add(usd float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.spent += usd
 }
 
-// overBudget says why a request that costs money is not passed on, empty when it is.
-func (t *Proxy) overBudget(r *http.Request) string {
+// overBudget is why a request that costs money is not passed on, empty when it is.
+func (p *Proxy) overBudget(r *http.Request) string {
 	if !isMessages(r) {
 		return ""
 	}
-	for _, p := range t.session.Limits {
-		if p.Reached() {
-			why := fmt.Sprintf("the spending limit of the %s is reached", p.name)
-			t.mu.Lock()
-			t.report.Spent = why
-			t.mu.Unlock()
+	for _, l := range p.session.Limits {
+		if l.Reached() {
+			why := fmt.Sprintf("the spending limit of the %s is reached", l.name)
+			p.record(func(r *Report) { r.Spent = why })
 			return why
 		}
 	}
@@ -61,22 +59,21 @@ func (t *Proxy) overBudget(r *http.Request) string {
 }
 
 // counts adds to a model's tokens what a message was counted at since it was
-// last counted, and pays for it.
-func (t *Proxy) counts(model string, was, now harness.Usage) {
+// last counted, and charges it.
+func (p *Proxy) counts(model string, was, now harness.Usage) {
 	more := harness.Usage{
 		Input: now.Input - was.Input, Output: now.Output - was.Output,
 		CacheRead: now.CacheRead - was.CacheRead, CacheWrite: now.CacheWrite - was.CacheWrite,
 	}
-	price, priced := priceOf(t.session.Prices, model)
+	price, priced := priceOf(p.session.Prices, model)
 	usd := price.USD(more)
-	t.mu.Lock()
-	u := t.report.Usage[model]
-	t.report.Usage[model] = u.Add(more)
-	t.report.USD += usd
-	t.report.Priced = t.report.Priced && priced
-	t.mu.Unlock()
-	for _, p := range t.session.Limits {
-		p.take(usd)
+	p.record(func(r *Report) {
+		r.Usage[model] = r.Usage[model].Add(more)
+		r.USD += usd
+		r.Priced = r.Priced && priced
+	})
+	for _, l := range p.session.Limits {
+		l.add(usd)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"time"
 
 	"loopd/harness"
 )
@@ -54,7 +55,7 @@ func (u usage) tokens() harness.Usage {
 
 // answer is one of the API's on its way to the session.
 type answer struct {
-	tap     *Proxy
+	proxy   *Proxy
 	looked  func() // waits until the request it answers has been looked at, for the next two
 	asked   string // the model the request asked for
 	exposed bool   // the request held the wording
@@ -65,45 +66,70 @@ type answer struct {
 
 // begin puts a reader between the API's answer and the session.
 func (a *answer) begin(resp *http.Response) error {
-	a.tap.answered(resp.StatusCode, resp.Header)
-	r := &tappedBody{body: resp.Body, tap: a.tap}
+	a.proxy.gateway.tell(resp.StatusCode, resp.Header)
+	a.proxy.record(func(r *Report) {
+		if r.LastActivity = time.Now(); resp.StatusCode == http.StatusTooManyRequests {
+			r.Limited = resp.Header.Clone()
+		}
+	})
+	b := &recordedBody{ReadCloser: resp.Body, proxy: a.proxy}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	encoding := resp.Header.Get("Content-Encoding")
 	switch {
 	case resp.StatusCode != http.StatusOK: // an error names no id
 	case encoding != "" && encoding != "identity":
-		a.tap.unread()
+		a.unread()
 	case kind == "text/event-stream":
-		r.part = &eventReader{answer: a}
+		b.part = &eventReader{answer: a}
 	case kind == "application/json":
-		r.part = &plainReader{answer: a}
+		b.part = &plainReader{answer: a}
 	}
-	resp.Body = r
+	resp.Body = b
 	return nil
 }
+
+func (a *answer) unread() { a.proxy.record(func(r *Report) { r.Unread++ }) }
 
 // saw writes down what a part named.
 func (a *answer) saw(s served) {
 	a.looked()
-	a.tap.saw(s, a.asked, a.exposed)
 	if s.message != "" {
 		a.names.message, a.names.model = s.message, s.model
 	}
+	a.names.tools = append(a.names.tools, s.tools...)
+	a.ended = a.ended || s.ends
+	a.proxy.record(func(r *Report) {
+		r.MessageIDs = addNew(r.MessageIDs, s.message)
+		if s.message != "" {
+			r.ExposedTo[s.message] = a.exposed
+		}
+		r.Served.Add(a.asked, s.model)
+		for _, id := range s.tools {
+			r.ToolIDs = addNew(r.ToolIDs, id)
+		}
+		if a.names.message != "" && s.blocks > 0 {
+			r.Blocks[a.names.message] += s.blocks
+		}
+	})
 	if s.usage != nil {
 		now := s.usage.over(a.usage)
-		a.tap.counts(a.names.model, a.usage.tokens(), now.tokens())
+		a.proxy.counts(a.names.model, a.usage.tokens(), now.tokens())
 		a.usage = now
 	}
-	a.names.tools = append(a.names.tools, s.tools...)
-	a.tap.counted(a.names.message, s.blocks)
-	a.ended = a.ended || s.ends
 }
 
 // arrived is called when the session has taken the whole answer.
 func (a *answer) arrived() {
-	if a.ended {
-		a.tap.arrived(a.names)
+	if !a.ended {
+		return
 	}
+	a.proxy.record(func(r *Report) {
+		for _, id := range append(a.names.tools, a.names.message) {
+			if id != "" {
+				r.Whole[id] = true
+			}
+		}
+	})
 }
 
 // reader is fed an answer as it passes.
@@ -112,16 +138,16 @@ type reader interface {
 	end()
 }
 
-type tappedBody struct {
-	body io.ReadCloser
-	tap  *Proxy
-	part reader
+type recordedBody struct {
+	io.ReadCloser
+	proxy *Proxy
+	part  reader
 }
 
 // Read writes down what has come before handing it on.
-func (b *tappedBody) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
-	b.tap.received(n)
+func (b *recordedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.proxy.record(func(r *Report) { r.LastActivity = time.Now() })
 	if b.part != nil {
 		b.part.feed(p[:n])
 		if err != nil {
@@ -131,9 +157,6 @@ func (b *tappedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// Close closes the answer.
-func (b *tappedBody) Close() error { return b.body.Close() }
 
 // eventReader reads server-sent events piece by piece. It keeps one event's
 // data at most, and of one over maxEvent nothing.
@@ -179,7 +202,7 @@ func (e *eventReader) endLine() {
 
 func (e *eventReader) endEvent() {
 	if e.long {
-		e.answer.tap.unread()
+		e.answer.unread()
 	} else if s, ok := readEvent(e.data); ok {
 		e.answer.saw(s)
 	}
@@ -273,7 +296,7 @@ func (r *plainReader) end() {
 	}
 	switch {
 	case r.long:
-		r.answer.tap.unread()
+		r.answer.unread()
 	case json.Unmarshal(r.data, &m) == nil && m.Type == "message":
 		s := m.message.served()
 		s.ends = true
