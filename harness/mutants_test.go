@@ -139,7 +139,7 @@ func newBuild(t *testing.T, dir string) build {
 	for i, name := range p.names {
 		write(name, r.rewrite(dir+"/"+name, p.texts[i], p.files[i]))
 	}
-	write("mutant_switch.go", fmt.Sprintf(helper, p.files[0].Name.Name))
+	write("mutant_switch.go", strings.Replace(testenv.Read(t, "testdata/mutants/switch.go.txt"), "PACKAGE", p.files[0].Name.Name, 1))
 	b.mutants = r.mutants
 	data, err := json.Marshal(map[string]any{"Replace": overlay})
 	testenv.Must(t, err)
@@ -281,84 +281,9 @@ func readSurvivors(t *testing.T) map[string]string {
 	return out
 }
 
-// A file of rules, and what it looks like with its mutants in.
-const unwritten = `package p
-
-import "strings"
-
-func f(a, b, c bool, kind string, any interface{}) bool {
-	if a && (b || !c) {
-		return strings.Contains(kind, "x")
-	}
-	switch kind {
-	case "one", "two":
-		return true
-	}
-	switch any.(type) {
-	case int:
-		f(a, b, c, "", nil)
-	}
-	return len([]string{"u", "v"}) > 1
-}
-
-func g(any interface{}) (bool, []string) {
-	switch any.(type) {
-	case int:
-		return f(true, true, true, "", any), nil
-	default:
-		return false, nil
-	}
-}
-
-func h(any interface{}) (name string) {
-	switch any.(type) {
-	default:
-		func() { return }()
-		return "h"
-	}
-}
-`
-
-const rewritten = `package p
-
-import "strings"
-
-func f(a, b, c bool, kind string, any interface{}) bool {
-	if mutant(1, 2, mutant(3, -1, a) && mutant(4, -1, (mutant(-1, 5, b) || mutant(-1, 6, !c)))) {
-		return mutant(7, 8, strings.Contains(kind, "x"))
-	}
-	switch mutantTag := kind; {
-	case mutant(-1, 9, mutantTag == ("one")), mutant(-1, 10, mutantTag == ("two")):
-		return mutant(-1, 11, true)
-	}
-	switch any.(type) {
-	case int: if mutant(-1, 12, true) {
-		f(mutant(13, 14, a), mutant(15, 16, b), mutant(17, 18, c), "", nil)}
-	}
-	return mutant(19, 20, len(mutantRows(21, []string{"u", "v"})) > 1)
-}
-
-func g(any interface{}) (bool, []string) {
-	switch any.(type) {
-	case int: if mutant(-1, 23, true) {
-		return mutant(25, 26, f(mutant(-1, 27, true), mutant(-1, 28, true), mutant(-1, 29, true), "", any)), nil}
-	default: if mutant(-1, 24, true) {
-		return mutant(30, -1, false), nil}
-	}
-; return *new(bool), *new([]string)
-}
-
-func h(any interface{}) (name string) {
-	switch any.(type) {
-	default: if mutant(-1, 31, true) {
-		func() { return }()
-		return "h"}
-	}
-; return 
-}
-`
-
+// A file of rules becomes what testdata has, with its mutants in.
 func TestMutants_Rewrite(t *testing.T) {
+	unwritten := testenv.Read(t, "testdata/mutants/unwritten.go.txt")
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "p.go", unwritten, parser.SkipObjectResolution)
 	testenv.Must(t, err)
@@ -368,9 +293,7 @@ func TestMutants_Rewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &rewriter{info: info, fset: fset, seen: map[mutant]int{}}
-	if got := r.rewrite("p.go", unwritten, file); got != rewritten {
-		t.Errorf("got\n%s\nwant\n%s", got, rewritten)
-	}
+	testenv.Golden(t, "testdata/mutants/rewritten.go.txt", []byte(r.rewrite("p.go", unwritten, file)))
 	if i := slices.Index(r.mutants, mutant{"p.go", "f", "a", "true", 1}); i != 2 || len(r.mutants) != 31 {
 		t.Errorf("got %d mutants: %v", len(r.mutants), r.mutants)
 	}

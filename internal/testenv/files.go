@@ -116,6 +116,25 @@ func ReadTree(t testing.TB, tree fs.FS, root string) map[string]string {
 	return files
 }
 
+// Table returns the rows of a file of cases, whose columns are parted by tabs. Lines
+// that begin with "# " are comments; a file without a row is fatal.
+func Table(t testing.TB, path string) [][]string {
+	t.Helper()
+	var rows [][]string
+	for line := range strings.Lines(Read(t, path)) {
+		if row := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); !strings.HasPrefix(line, "# ") {
+			rows = append(rows, row)
+		}
+		if n := len(rows); n > 0 && len(rows[n-1]) != len(rows[0]) {
+			t.Fatalf("%s: %q has %d columns, want %d", path, line, len(rows[n-1]), len(rows[0]))
+		}
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s has no rows", path)
+	}
+	return rows
+}
+
 // Glob returns the files that match a pattern, in order. None is fatal: cases
 // that went missing are no success.
 func Glob(t testing.TB, pattern string) []string {

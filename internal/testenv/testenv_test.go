@@ -104,6 +104,7 @@ func TestTree(t *testing.T) {
 		"ReadTree": func(t testing.TB) { ReadTree(t, fstest.MapFS{}, ".") },
 		"Snapshot": func(t testing.TB) { Snapshot(t, empty) },
 		"Glob":     func(t testing.TB) { Glob(t, filepath.Join(empty, "*")) },
+		"Table":    func(t testing.TB) { Table(t, Tree(t, empty, map[string]string{"t": "# a\nb\tc\nd\n"})+"/t") },
 		"Golden":   func(t testing.TB) { Golden(t, filepath.Join(dir, "a/b.txt"), []byte("text\n")) },
 		"Same":     func(t testing.TB) { Same(t, "two numbers", 1, 2) },
 	} {
