@@ -99,12 +99,12 @@ func TestTree(t *testing.T) {
 	if got := Snapshot(t, dir, "a", "run"); len(got) != 2 {
 		t.Errorf("got %v, want the folder and the link", got)
 	}
-	empty := t.TempDir()
+	empty, uneven := t.TempDir(), t.TempDir()
 	for name, helper := range map[string]func(testing.TB){
 		"ReadTree": func(t testing.TB) { ReadTree(t, fstest.MapFS{}, ".") },
 		"Snapshot": func(t testing.TB) { Snapshot(t, empty) },
 		"Glob":     func(t testing.TB) { Glob(t, filepath.Join(empty, "*")) },
-		"Table":    func(t testing.TB) { Table(t, Tree(t, empty, map[string]string{"t": "# a\nb\tc\nd\n"})+"/t") },
+		"Table":    func(t testing.TB) { Table(t, Tree(t, uneven, map[string]string{"t": "# a\nb\tc\nd\n"})+"/t") },
 		"Golden":   func(t testing.TB) { Golden(t, filepath.Join(dir, "a/b.txt"), []byte("text\n")) },
 		"Same":     func(t testing.TB) { Same(t, "two numbers", 1, 2) },
 	} {
