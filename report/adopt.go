@@ -39,7 +39,7 @@ func AdoptionMessage(s *loop.State) string {
 		b.WriteString(wrap("- "+id+": "+candidates.OneLine(keptFor(s.Find(id)))) + "\n")
 	}
 	if g := gateOf(s); g != nil && g.Effect != nil {
-		b.WriteString("\n" + wrap("Fresh sessions of start and champion at the gate: the mean pass rate differs by "+effectText(g.Effect)+".") + "\n")
+		b.WriteString("\n" + wrap("Fresh sessions of start and champion at the gate: the mean pass rate differs by "+g.Effect.String()+".") + "\n")
 	}
 	b.WriteString("\n")
 	for _, t := range [][2]string{

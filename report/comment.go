@@ -79,19 +79,11 @@ func commentTable(rows [][]string, most int) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(rows[0], " | "), strings.Repeat("---|", len(rows[0])))
-	for _, row := range rows[1:min(len(rows), most+1)] {
-		cells := make([]string, len(row))
-		for i, text := range row {
-			cells[i] = shown(text, commentWord)
-		}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-	}
+	text := markdownTable(rows[:min(len(rows), most+1)], func(cell string) string { return shown(cell, commentWord) })
 	if more := len(rows) - 1 - most; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more\n", more)
+		text += fmt.Sprintf("\nand %d more\n", more)
 	}
-	return b.String()
+	return text
 }
 
 // commentList is a list of the first items of a number.

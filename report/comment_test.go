@@ -38,7 +38,7 @@ func TestCommentGoldens(t *testing.T) {
 	testenv.Must(t, err)
 	testenv.Golden(t, "testdata/comment-eval.md", text)
 	testenv.Golden(t, "testdata/comment-diff.md", compared(t, Build(s), Build(s), false).Comment())
-	testenv.Golden(t, "testdata/comment-diff-saved.md", savedDiff(t, e, evalOf(e.Results[:1]...)).Comment())
+	testenv.Golden(t, "testdata/comment-diff-eval.md", compared(t, e, evalOf(e.Results[:1]...), false).Comment())
 }
 
 // Nothing that somebody else wrote calls a person, links, loads or ends anything,
@@ -66,14 +66,17 @@ func hostileComments(t *testing.T, s *loop.State, bad string) map[string][]byte 
 		d.Candidates = append(d.Candidates, Summary{ID: bad, Rationale: bad, Verdict: loop.Keep})
 		d.Cells = append(d.Cells, Cell{Name: bad})
 	}
-	diff := Diff{Harness: harness.Unprompted, A: Side{Campaign: bad}, B: Side{Campaign: bad}, Differs: []string{bad}, Readings: []ReadOn{{Name: bad, A: Reading(bad)}}, Invalid: []CountedOn{{Name: bad}}}
-	saved := Diff{Harness: harness.Trace, Differs: []string{bad}, Saved: &SavedDiff{A: SavedSide{Name: bad}, B: SavedSide{Name: bad}}}
+	side := Side{Campaign: bad}
+	campaigns := CampaignDiff{A: side, B: side, Readings: []ReadOn{{Name: bad, A: Reading(bad)}}, Invalid: []CountedOn{{Name: bad}}}
+	evaluators := EvalDiff{A: EvalSide{Name: bad}, B: EvalSide{Name: bad}}
+	diff, saved := Diff{Harness: harness.Unprompted, Notes: []string{bad}}, Diff{Harness: harness.Trace, Notes: []string{bad}, Evals: &evaluators}
 	var results []harness.Evaluated
 	for range foldedRows + 1 {
-		diff.Regressions, diff.Cells = append(diff.Regressions, bad), append(diff.Cells, Change{Name: bad, Trend: Trend(bad)})
-		saved.Regressions, saved.Saved.Items = append(saved.Regressions, bad), append(saved.Saved.Items, Item{Case: bad, Document: bad, Name: bad, A: bad, B: bad})
+		diff.Regressions, campaigns.Cells = append(diff.Regressions, bad), append(campaigns.Cells, Change{Name: bad, Trend: Trend(bad)})
+		saved.Regressions, evaluators.Items = append(saved.Regressions, bad), append(evaluators.Items, Item{Case: bad, Document: bad, Name: bad, A: bad, B: bad})
 		results = append(results, evaluated(bad, harness.Fail, func(e *harness.Evaluated) { e.Trace, e.Verdict = bad, bad }))
 	}
+	diff.Tables, saved.Tables = campaigns.tables(), evaluators.tables()
 	e := evalOf(results...)
 	e.Cases = bad
 	evals, err := e.Comment(e.each)

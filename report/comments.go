@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"loopd/harness"
 )
@@ -13,11 +12,11 @@ import (
 func (d Digest) Comment() []byte {
 	c := newComment("report", d.Plugin, d.Headline)
 	if d.Simulated {
-		c.line("Simulated: the model behind these numbers is a program.")
+		c.line("%s", simulatedText)
 	}
 	c.line("%s", d.Promise)
 	if d.Gate != nil {
-		c.line("At the gate, fresh sessions of both wordings: %s.", effectText(d.Gate.Effect))
+		c.line("At the gate, fresh sessions of both wordings: %s.", d.Gate.Effect)
 	}
 	c.b.WriteString(commentTable(candidateRows(d.Candidates), commentRows))
 	if len(d.Candidates) > 0 {
@@ -55,51 +54,6 @@ func lostLines(list []Lost) []string {
 		out = append(out, fmt.Sprintf("%d %s%s", l.Count, l.Class, because(l.Why)))
 	}
 	return out
-}
-
-// Comment renders the comparison as a comment on a pull request, of at most
-// 60,000 bytes.
-func (d Diff) Comment() []byte {
-	if d.Saved != nil {
-		return d.savedComment()
-	}
-	c := newComment("diff", string(d.Harness), d.Headline())
-	if d.Simulated {
-		c.line("Simulated: the model behind these numbers is a program.")
-	}
-	c.line("From %s to %s, the mean pass rate over the cells measured in both:", shown(d.A.Campaign, commentWord), shown(d.B.Campaign, commentWord))
-	c.b.WriteString(commentTable([][]string{{"wording", "A", "B", "difference", "cells"}, meanRow("champion", d.Metric), meanRow("start", d.Start)}, commentRows) + "\n")
-	if len(d.Differs) > 0 {
-		c.line("Measured by different instruments, which differ in %s: a difference may be theirs and not the wording's.", shown(names(d.Differs), headWord))
-	}
-	c.fold("Regressions", commentList(d.Regressions, len(d.Regressions)))
-	for _, part := range d.parts() {
-		rows := [][]string{{part.Name, "A", "B", "difference", ""}}
-		for _, ch := range part.List {
-			rows = append(rows, []string{ch.Name, rateText(ch.A), rateText(ch.B), changeText(ch), string(ch.Trend)})
-		}
-		c.fold(titled(part.Name), commentTable(rows, foldedRows))
-	}
-	for _, rows := range d.tables() {
-		c.fold(titled(rows[0][0]), commentTable(rows, foldedRows))
-	}
-	return c.bytes(intervalsText)
-}
-
-// titled is a heading of ours as it begins a line.
-func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
-
-func (d Diff) savedComment() []byte {
-	c := newComment("diff", string(d.Harness), d.Headline())
-	c.line("From %s to %s:", shown(d.Saved.A.Name, commentWord), shown(d.Saved.B.Name, commentWord))
-	c.b.WriteString(commentTable(d.figureRows(), commentRows) + "\n")
-	if len(d.Differs) > 0 {
-		c.line("Evaluated by different instruments, which differ in %s: a change may be the rules' and not the documents'.", shown(names(d.Differs), headWord))
-	}
-	c.fold("Regressions", commentList(d.Regressions, len(d.Regressions)))
-	others := d.others()
-	c.fold("Changed, and no regression", commentList(others, len(others)))
-	return c.bytes("`loopd diff --markdown` has the rest.")
 }
 
 // Comment renders the report as a comment on a pull request, of at most 60,000

@@ -98,7 +98,7 @@ func contrast(at setup, control string, pair loop.Pair, passes, without stats.Co
 	c := Contrast{
 		Control: control, Pair: pair.Scenario, Lacks: pair.Lacks, Tier: at.tier, CLI: at.cli,
 		Passes: rate(pair.Scenario, passes), Without: rate(control, without),
-		Difference: effect([]stats.Pair{{A: passes, B: without}}, []float64{1}),
+		Difference: difference(passes, without),
 	}
 	c.Reading = c.read()
 	return c
@@ -130,7 +130,7 @@ func (c Contrast) lacks() string {
 func contrastText(c Contrast) string {
 	text := fmt.Sprintf("%s: %s %s vs %s %s", c.Tier, c.Pair, countText(c.Passes), c.Control, countText(c.Without))
 	if c.Difference != nil {
-		text += fmt.Sprintf(", difference %s", differenceText(c.Difference))
+		text += ", difference " + c.Difference.short()
 	}
 	if c.CLI != "" {
 		text += fmt.Sprintf(" (CLI %s)", c.CLI)
@@ -168,10 +168,6 @@ func countText(r Rate) string {
 		return "not run"
 	}
 	return fmt.Sprintf("%d/%d", r.K, r.N)
-}
-
-func differenceText(e *Effect) string {
-	return fmt.Sprintf("%+.2f [%+.2f, %+.2f]", e.Difference, e.CI.Low, e.CI.High)
 }
 
 // Impossible is a control that cannot be passed: how often axis b passed all

@@ -40,14 +40,14 @@ func documentOf(t interface {
 	return Document{name, data}
 }
 
-func compared(t *testing.T, a, b Campaign, across bool) Diff {
+func compared(t *testing.T, a, b any, across bool) Diff {
 	t.Helper()
 	d, err := Compare(documentOf(t, "a.json", a), documentOf(t, "b.json", b), across)
 	testenv.Must(t, err)
 	return d
 }
 
-func TestDiffGoldens(t *testing.T) {
+func TestCompare_Goldens(t *testing.T) {
 	a := Build(fullStory(t))
 	a.Parts = map[string]string{"agent": "a1", "suite": "s1"}
 	b := a
@@ -62,7 +62,7 @@ func TestDiffGoldens(t *testing.T) {
 	d := compared(t, a, b, true)
 	testenv.Golden(t, "testdata/diff.txt", d.Text(0))
 	testenv.Golden(t, "testdata/diff.md", d.Markdown())
-	data, err := json.MarshalIndent(d, "", " ")
+	data, err := json.MarshalIndent(d.Document(), "", " ")
 	testenv.Must(t, err)
 	testenv.Golden(t, "testdata/diff.json", append(data, '\n'))
 	for line := range strings.Lines(string(d.Text(0))) {
@@ -73,21 +73,21 @@ func TestDiffGoldens(t *testing.T) {
 }
 
 // A report compared with itself changes nothing.
-func TestDiffOfTheSame(t *testing.T) {
+func TestCompare_OfTheSame(t *testing.T) {
 	t.Parallel()
 	a := Build(fullStory(t))
 	d := compared(t, a, a, false)
-	if len(d.Regressions) != 0 || len(d.Differs) != 0 || d.Metric.Difference != 0 || d.Headline() != "nothing regressed" {
+	if len(d.Regressions) != 0 || len(d.Campaigns.Differs) != 0 || d.Campaigns.Metric.Difference != 0 || d.Headline() != "nothing regressed" {
 		t.Errorf("got %+v", d)
 	}
-	for _, c := range slices.Concat(d.Cells, d.Guards) {
+	for _, c := range slices.Concat(d.Campaigns.Cells, d.Campaigns.Guards) {
 		if c.Trend != Same && c.Trend != Unseen {
 			t.Errorf("%s: got %s", c.Name, c.Trend)
 		}
 	}
 }
 
-func TestDiffTrends(t *testing.T) {
+func TestCompare_Trends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		a, b       stats.Count
@@ -104,27 +104,27 @@ func TestDiffTrends(t *testing.T) {
 	} {
 		d := compared(t, sample("a", c.a), sample("b", c.b), false)
 		has := slices.Contains(d.Regressions, c.regression)
-		if d.Cells[0].Trend != c.want || has != (c.regression != "") || c.regression == "" && len(d.Regressions) > 0 {
-			t.Errorf("%s: got %s and %q, want %s and %q", name, d.Cells[0].Trend, d.Regressions, c.want, c.regression)
+		if d.Campaigns.Cells[0].Trend != c.want || has != (c.regression != "") || c.regression == "" && len(d.Regressions) > 0 {
+			t.Errorf("%s: got %s and %q, want %s and %q", name, d.Campaigns.Cells[0].Trend, d.Regressions, c.want, c.regression)
 		}
 	}
 }
 
-func TestDiffCellsThatComeAndGo(t *testing.T) {
+func TestCompare_CellsThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	n := stats.Count{Pass: 2, N: 4}
 	d := compared(t, sample("a", n, n), sample("b", n), false)
-	if len(d.Cells) != 2 || d.Cells[1].Trend != Missing || !slices.Equal(d.Regressions, []string{"F2/small is missing, was 2/4"}) || d.Metric.Cells != 1 {
+	if len(d.Campaigns.Cells) != 2 || d.Campaigns.Cells[1].Trend != Missing || !slices.Equal(d.Regressions, []string{"F2/small is missing, was 2/4"}) || d.Campaigns.Metric.Cells != 1 {
 		t.Errorf("a cell gone: got %+v", d)
 	}
 	d = compared(t, sample("a", n), sample("b", n, n), false)
-	if d.Cells[1].Trend != New || len(d.Regressions) != 0 {
+	if d.Campaigns.Cells[1].Trend != New || len(d.Regressions) != 0 {
 		t.Errorf("a cell more: got %+v", d)
 	}
 }
 
 // Many cells that fall a little are a fall of the mean.
-func TestDiffMeanFalls(t *testing.T) {
+func TestCompare_MeanFalls(t *testing.T) {
 	t.Parallel()
 	high, low := slices.Repeat([]stats.Count{{Pass: 6, N: 8}}, 14), slices.Repeat([]stats.Count{{Pass: 3, N: 8}}, 14)
 	d := compared(t, sample("a", high...), sample("b", low...), false)
@@ -134,7 +134,7 @@ func TestDiffMeanFalls(t *testing.T) {
 }
 
 // More detours are worse, and a guard that falls is; a control that falls is not.
-func TestDiffGuardsAndControls(t *testing.T) {
+func TestCompare_GuardsAndControls(t *testing.T) {
 	t.Parallel()
 	side := func(detours, guard, control int) Campaign {
 		c := sample("x", stats.Count{Pass: 1, N: 2})
@@ -145,7 +145,7 @@ func TestDiffGuardsAndControls(t *testing.T) {
 	}
 	d := compared(t, side(1, 19, 19), side(18, 3, 1), false)
 	want := []string{"guard N1/small fell: 3/20, was 19/20", "detours on small rose: 18/20, was 1/20"}
-	if !slices.Equal(d.Regressions, want) || d.Controls[0].Trend != Fell {
+	if !slices.Equal(d.Regressions, want) || d.Campaigns.Controls[0].Trend != Fell {
 		t.Errorf("got %q, want %q", d.Regressions, want)
 	}
 	if d = compared(t, side(18, 3, 1), side(1, 19, 19), false); len(d.Regressions) != 0 {
@@ -153,11 +153,11 @@ func TestDiffGuardsAndControls(t *testing.T) {
 	}
 }
 
-func TestDiffPerSession(t *testing.T) {
+func TestCompare_PerSession(t *testing.T) {
 	t.Parallel()
 	d := compared(t, sample("a", stats.Count{}), sample("b", stats.Count{}), false)
 	var got []string
-	for _, a := range d.PerSession {
+	for _, a := range d.Campaigns.PerSession {
 		got = append(got, a.Name+" "+amount(a.A))
 	}
 	if want := []string{"cost 0.1", "tokens in 2000", "tokens out 10", "tokens, cost-equivalent 2050", "time 2.5"}; !slices.Equal(got, want) {
@@ -165,13 +165,13 @@ func TestDiffPerSession(t *testing.T) {
 	}
 	none := sample("n", stats.Count{})
 	none.Sessions, none.Cost = 0, Cost{}
-	if d := compared(t, none, none, false); amount(d.PerSession[0].A) != "-" {
-		t.Errorf("got %+v for no session", d.PerSession)
+	if d := compared(t, none, none, false); amount(d.Campaigns.PerSession[0].A) != "-" {
+		t.Errorf("got %+v for no session", d.Campaigns.PerSession)
 	}
 }
 
 // Turning the two reports round negates every difference.
-func TestDiffTurnsRound(t *testing.T) {
+func TestCompare_TurnsRound(t *testing.T) {
 	t.Parallel()
 	opposite := map[Trend]Trend{Rose: Fell, Fell: Rose, Same: Same, Missing: New, New: Missing, Unseen: Unseen}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -189,9 +189,9 @@ func TestDiffTurnsRound(t *testing.T) {
 		if err != nil || err2 != nil {
 			rt.Fatal(err, err2)
 		}
-		for _, c := range there.Cells {
-			i := slices.IndexFunc(back.Cells, func(o Change) bool { return o.Name == c.Name })
-			o := back.Cells[i]
+		for _, c := range there.Campaigns.Cells {
+			i := slices.IndexFunc(back.Campaigns.Cells, func(o Change) bool { return o.Name == c.Name })
+			o := back.Campaigns.Cells[i]
 			if unseen := c.A.N == 0 && c.B.N == 0; o.Trend != opposite[c.Trend] && !unseen {
 				rt.Fatalf("%s: %s there, %s back", c.Name, c.Trend, o.Trend)
 			}
@@ -199,13 +199,13 @@ func TestDiffTurnsRound(t *testing.T) {
 				rt.Fatalf("%s: %v there, %v back", c.Name, c.Difference, o.Difference)
 			}
 		}
-		if there.Metric != nil && there.Metric.Difference+back.Metric.Difference > 1e-12 {
-			rt.Fatalf("mean: %v there, %v back", there.Metric, back.Metric)
+		if there.Campaigns.Metric != nil && there.Campaigns.Metric.Difference+back.Campaigns.Metric.Difference > 1e-12 {
+			rt.Fatalf("mean: %v there, %v back", there.Campaigns.Metric, back.Campaigns.Metric)
 		}
 	})
 }
 
-func TestDiffRefuses(t *testing.T) { // req 39
+func TestCompare_Refuses(t *testing.T) { // req 39
 	t.Parallel()
 	good := string(documentOf(t, "", sample("a", stats.Count{Pass: 1, N: 2})).Data)
 	with := func(old, new string) string {
@@ -226,9 +226,9 @@ func TestDiffRefuses(t *testing.T) { // req 39
 		"no version":         {with(`"schema":"loopd:campaign/1",`, ""), good, `a.json: its schema is ""`},
 		"simulated":          {good, with(`"simulated":false`, `"simulated":true`), "a.json is real, b.json is simulated: the two are never compared"},
 		"empty":              {" \n", good, "a.json: it is empty"},
-		"not JSON":           {"# a page", good, "a.json: not one whole JSON document: byte 1"},
-		"cut off":            {good[:len(good)-9], good, "a.json: not one whole JSON document"},
-		"two documents":      {good + good, good, "a.json: not one whole JSON document"},
+		"not JSON":           {"# a page", good, "a.json: not JSON: byte 1"},
+		"cut off":            {good[:len(good)-9], good, "a.json: not JSON"},
+		"two documents":      {good + good, good, "a.json: not JSON"},
 		"a list":             {"[]", good, "a.json: the document is a array, which it cannot be"},
 		"a wrong type":       {with(`"k":1`, `"k":"one"`), good, "a.json: cells.champion.k is a string"},
 		"a huge number":      {with(`"k":1`, `"k":1e300`), good, "a.json: cells"},
@@ -257,7 +257,7 @@ func twice() Campaign {
 
 // Different instruments are named by the parts that differ, and compared only
 // when that is asked for.
-func TestDiffOfInstruments(t *testing.T) {
+func TestCompare_OfInstruments(t *testing.T) {
 	t.Parallel()
 	a, b := sample("a", stats.Count{Pass: 1, N: 2}), sample("b", stats.Count{Pass: 1, N: 2})
 	b.Instrument = "i2"
@@ -278,14 +278,14 @@ func TestDiffOfInstruments(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 		d := compared(t, a, b, true)
-		if !slices.Equal(d.Differs, c.want) || !strings.Contains(strings.Join(strings.Fields(string(d.Text(0))), " "), "a difference may be theirs") {
-			t.Errorf("%s: across: got %q", name, d.Differs)
+		if !slices.Equal(d.Campaigns.Differs, c.want) || !strings.Contains(strings.Join(strings.Fields(string(d.Text(0))), " "), "a difference may be theirs") {
+			t.Errorf("%s: across: got %q", name, d.Campaigns.Differs)
 		}
 	}
 }
 
 // What a document says cannot move a terminal or break a table.
-func TestDiffShowsForeignTextPlainly(t *testing.T) {
+func TestCompare_ShowsForeignTextPlainly(t *testing.T) {
 	t.Parallel()
 	a := sample("a\x1b[2J", stats.Count{Pass: 1, N: 2})
 	a.Cells[0].Name, a.Parts = "F1|\u202e\n\x07"+strings.Repeat("x", 500), map[string]string{"su\x1bite": "s"}
@@ -312,7 +312,7 @@ func FuzzCompare(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := json.Marshal(d); err != nil {
+		if _, err := json.Marshal(d.Document()); err != nil {
 			t.Fatal(err)
 		}
 		d.Text(0)

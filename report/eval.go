@@ -40,6 +40,12 @@ type EvalSummary struct {
 	Usage *harness.Usage `json:"usage,omitempty"`
 }
 
+// EvalDocument is an Eval as its file has it, with its results.
+type EvalDocument struct {
+	Eval
+	Results []harness.Evaluated `json:"results"`
+}
+
 // Tally adds results up. Its size does not grow with their number.
 type Tally struct {
 	sum   EvalSummary

@@ -61,13 +61,16 @@ func (e Eval) WriteMarkdown(w io.Writer, results EvalResults) error {
 	for _, row := range append([][]string{{"cases", tableCell(e.Cases)}, {"instrument", "`" + brief(e.Instrument) + "`"}}, e.Summary.Rows()...) {
 		out.print("| %s | %s |\n", row[0], tableCell(row[1]))
 	}
-	columns := columnsOf(e.Harness)
-	out.print("\n| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	out.print("\n%s", markdownTable([][]string{columnsOf(e.Harness)}, tableCell))
 	for r, err := range results {
 		if err != nil {
 			return fmt.Errorf("write Markdown report: %w", err)
 		}
-		out.print("| %s |\n", joinCells(cellsOf(e.Harness, r)))
+		cells := cellsOf(e.Harness, r)
+		for i := range cells {
+			cells[i] = tableCell(cells[i])
+		}
+		out.print("| %s |\n", strings.Join(cells, " | "))
 	}
 	if e.Summary.Failed+e.Summary.Invalid+e.Summary.NotRun == 0 {
 		return out.err

@@ -61,6 +61,9 @@ func effect(pairs []stats.Pair, weights []float64) *Effect {
 	return &Effect{Cells: cells, Difference: d, CI: iv}
 }
 
+// difference compares one cell, nil where one of the two has no trial.
+func difference(a, b stats.Count) *Effect { return effect([]stats.Pair{{A: a, B: b}}, []float64{1}) }
+
 func transferOf(s *loop.State) []Cell {
 	out := []Cell{}
 	if !slices.ContainsFunc(s.Trials, func(t loop.Run) bool { return t.Purpose == loop.ForTransfer }) {
@@ -148,24 +151,37 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%d%s", n, suffix)
 }
 
-// effectText prints a difference with its interval, and says so when the
-// interval does not tell its sign.
-func effectText(e *Effect) string {
+// String prints a difference with its interval, and says so when the interval does
+// not tell its sign.
+func (e *Effect) String() string {
 	if e == nil {
 		return "not known: a cell has no fresh rep in one arm"
 	}
-	text := fmt.Sprintf("%+.3f [%+.3f, %+.3f] over %d %s", e.Difference, e.CI.Low, e.CI.High, e.Cells, cellWord(e.Cells))
+	cells := "cells"
+	if e.Cells == 1 {
+		cells = "cell"
+	}
+	text := fmt.Sprintf("%s over %d %s", e.text(), e.Cells, cells)
 	if e.CI.Low <= 0 && e.CI.High >= 0 {
 		text += ", which may be nothing"
 	}
 	return text
 }
 
-func cellWord(n int) string {
-	if n == 1 {
-		return "cell"
+// text is the difference with its interval, - for none.
+func (e *Effect) text() string {
+	if e == nil {
+		return "-"
 	}
-	return "cells"
+	return fmt.Sprintf("%+.3f [%+.3f, %+.3f]", e.Difference, e.CI.Low, e.CI.High)
+}
+
+// short is the same for one cell, in which two digits are enough.
+func (e *Effect) short() string {
+	if e == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%+.2f [%+.2f, %+.2f]", e.Difference, e.CI.Low, e.CI.High)
 }
 
 // aaText says what the A/A pilot showed and could have shown.

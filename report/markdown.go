@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"loopd/loop"
 )
 
-//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl diff.md.tmpl judged.md.tmpl digest.md.tmpl nothing.md.tmpl
+//go:embed campaign.md.tmpl candidate.md.tmpl shared.md.tmpl judged.md.tmpl digest.md.tmpl nothing.md.tmpl
 var templates embed.FS
 
 // Markdown renders the campaign report for people.
@@ -32,11 +33,10 @@ func render(name string, data any) []byte {
 	t := template.Must(template.New(name).Funcs(template.FuncMap{
 		"rate": rateText, "e": evidence, "short": short, "usd": usd, "cell": tableCell, "when": when,
 		"fence": fence, "verdict": verdictText, "sessions": plural, "branch": branch, "targets": targetsText, "leaf": leaf, "wrap": wrap, "item": item,
-		"because": because, "effect": effectText, "aa": aaText, "gateCells": gateCells,
+		"because": because, "effect": (*Effect).String, "aa": aaText, "gateCells": gateCells,
 		"windows": windowsText, "lookAt": lookAt,
 		"stage": stageText, "reasons": reasonsText, "byCell": byCell, "contrast": contrastText, "leak": leakText,
-		"brief": brief, "across": acrossText, "join": joinCells, "meanRow": meanRow, "change": changeText, "parts": Diff.parts, "tables": Diff.tables,
-		"judge": judgeText, "intervals": func() string { return intervalsText },
+		"judge": judgeText,
 	}).ParseFS(templates, name, "shared.md.tmpl", "judged.md.tmpl"))
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
@@ -125,6 +125,47 @@ func leaf(ref string) string {
 		return "none"
 	}
 	return "`" + path.Base(ref) + "`"
+}
+
+// simulatedText stands wherever numbers of a simulated campaign do.
+const simulatedText = "Simulated: the model behind these numbers is a program."
+
+// brief abbreviates a digest where seven sit in a row.
+func brief(digest string) string { return digest[:min(len(digest), 8)] }
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// table makes rows of cells below a heading.
+func table[T any](head []string, list []T, row func(T) []string) [][]string {
+	rows := [][]string{head}
+	for _, one := range list {
+		rows = append(rows, row(one))
+	}
+	return rows
+}
+
+// markdownTable writes rows below a heading, which is ours; cell makes a text
+// stay within its cell.
+func markdownTable(rows [][]string, cell func(string) string) string {
+	var b strings.Builder
+	for i, row := range rows {
+		cells := slices.Clone(row)
+		for k := range cells {
+			if i > 0 {
+				cells[k] = cell(cells[k])
+			}
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+		if i == 0 {
+			b.WriteString("|" + strings.Repeat("---|", len(row)) + "\n")
+		}
+	}
+	return b.String()
 }
 
 // lineWidth is the width prose is wrapped at.

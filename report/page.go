@@ -223,14 +223,20 @@ func LayOut(markdown string, width int) string {
 			}
 		case strings.HasPrefix(line, "```"):
 			fence = line[:len(line)-len(strings.TrimLeft(line, "`"))]
-		case Width(line) > min(width, Prose):
-			line = Wrap(line, hanging(line), min(width, Prose))
+		default:
+			line = unescaped.Replace(line)
+			if page := min(width, Prose); page > 0 && Width(line) > page {
+				line = Wrap(line, hanging(line), page)
+			}
 		}
 		b.WriteString(line + "\n")
 	}
 	flush()
 	return b.String()
 }
+
+// unescaped turns prose into what it is displayed as.
+var unescaped = strings.NewReplacer(`\|`, "|", "&lt;", "<")
 
 // rowOf reads a row of a Markdown table. A bar that is escaped belongs to its cell.
 func rowOf(line string) []string {

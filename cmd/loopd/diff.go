@@ -104,7 +104,7 @@ func diffRefused(err error, nameA, nameB string) error {
 func printDiff(e env, o diffOptions, d report.Diff, nameA, nameB string) error {
 	switch {
 	case o.asJSON:
-		return printJSON(e.stdout, d)
+		return printJSON(e.stdout, d.Document())
 	case o.comment:
 		_, err := e.stdout.Write(d.Comment())
 		return err

@@ -74,8 +74,8 @@ func TestDiffBesideTheBaseline(t *testing.T) {
 		code       int
 		want       string
 	}{
-		"one case broken": {"slow-checkout.json", `{"finalAnswer": "Nobody knows."}`, hint.Measured, "  slow-checkout: fail, was pass\n"},
-		"a new case":      {"door.json", `{"finalAnswer": "The door is open.", "selfEvaluation": {"verifier_evaluation": {"verdict": "PASS"}}}`, hint.Done, "  door is new: pass\n"},
+		"one case broken": {"slow-checkout.json", `{"finalAnswer": "Nobody knows."}`, hint.Measured, "- slow-checkout: fail, was pass\n"},
+		"a new case":      {"door.json", `{"finalAnswer": "The door is open.", "selfEvaluation": {"verifier_evaluation": {"verdict": "PASS"}}}`, hint.Done, "\ndoor: new "},
 	} {
 		dir := t.TempDir()
 		testenv.Must(t, os.CopyFS(dir, os.DirFS("../../docs/eval")))

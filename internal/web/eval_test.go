@@ -127,7 +127,7 @@ func TestEvaluationsAreShown(t *testing.T) {
 	wantIn(t, s.want("/eval/"+second+"?show=invalid"), "None.")
 
 	diff := s.want("/eval/" + second + "/beside/" + first)
-	wantIn(t, diff, "2 regressions", "A is "+first, "B is "+second, "pass_rate", "regression", "2/2", "1/2", "-0.5", "door: missing_case", "regression", "pass", "missing", "lamp: new_case", "change", "not there", "fail", "lift: new_case", "pass rate")
+	wantIn(t, diff, "2 regressions", "A is "+first, "B is "+second, "pass rate", "regression", "2/2", "1/2", "-0.5", "door: missing", "regression", "pass", "missing", "lamp: new", "change", "not there", "fail", "lift: new", "pass rate")
 	wantIn(t, s.want("/eval/"+first+"/beside/"+first), "nothing regressed", "Nothing changed.")
 	if code, body := s.get("/eval/00009-trace-000000000000"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "it ends in the middle") {
 		t.Errorf("a report that is cut: %d %s", code, plainText(body))
@@ -246,7 +246,7 @@ func TestOpenedReports(t *testing.T) {
 		shown  []string
 	}{
 		{[]Opened{b}, "/eval/1", []string{"Report b.json", "boiler", "<b>leaked</b>", "lamp"}},
-		{[]Opened{a, b}, "/eval/2/beside/1", []string{"4 regressions", "A is a.json", "B is b.json", "door: missing_case", "lamp: new_case"}},
+		{[]Opened{a, b}, "/eval/2/beside/1", []string{"4 regressions", "A is a.json", "B is b.json", "door: missing", "lamp: new"}},
 	} {
 		o := Options{Dir: privateDir(t), Token: strings.Repeat("a", 64), Now: optionsFor(t, privateDir(t)).Now, Opened: c.opened}
 		s := openSite(t, o)

@@ -71,24 +71,27 @@ func (s *Server) savedDiffOf(base, now saved, across bool, page, by int) (savedD
 	if err != nil {
 		return d, unreadable(err)
 	}
-	d.Headline, d.Saved = diff.Headline(), diff.Saved != nil
-	for _, note := range diff.Notes() {
+	d.Headline, d.Saved = diff.Headline(), diff.Evals != nil
+	for _, note := range diff.Notes {
 		d.Notes = append(d.Notes, s.shownWord(note))
 	}
-	for _, rows := range diff.Tables() {
+	for i, rows := range diff.Tables {
+		if i > 1 && d.Saved {
+			break // the items, which are shown page by page
+		}
 		d.Tables = append(d.Tables, s.shownRows(rows))
 	}
-	if diff.Saved == nil {
+	if diff.Evals == nil {
 		for _, text := range diff.Regressions {
 			d.Regressions = append(d.Regressions, s.shownWord(text))
 		}
 		d.pageOf = newPageOf(0, by, 1)
 		return d, nil
 	}
-	d.Others = diff.Saved.Summary.Changes
-	d.pageOf = newPageOf(len(diff.Saved.Items), by, page)
+	d.Others = diff.Evals.Summary.Changes
+	d.pageOf = newPageOf(len(diff.Evals.Items), by, page)
 	d.Across = across
-	d.Items = s.itemRows(diff.Saved, d.From, d.To)
+	d.Items = s.itemRows(diff.Evals, d.From, d.To)
 	return d, nil
 }
 
@@ -101,7 +104,7 @@ func (s *Server) sideOf(one saved) sideOf {
 }
 
 // itemRows are the items from one place to another, regressions first.
-func (s *Server) itemRows(diff *report.SavedDiff, from, to int) []itemRow {
+func (s *Server) itemRows(diff *report.EvalDiff, from, to int) []itemRow {
 	out := make([]itemRow, to-from)
 	regressed, other := 0, diff.Summary.Regressions
 	for _, i := range diff.Items {

@@ -11,17 +11,10 @@ import (
 	"loopd/internal/testenv"
 )
 
-func savedDiff(t *testing.T, a, b EvalDocument) Diff {
-	t.Helper()
-	d, err := Compare(documentOf(t, "a.json", a), documentOf(t, "b.json", b), false)
-	testenv.Must(t, err)
-	return d
-}
-
 // texts lists the items, regressions with a mark.
 func texts(d Diff) []string {
 	out := []string{}
-	for _, i := range d.Saved.Items {
+	for _, i := range d.Evals.Items {
 		mark := ""
 		if i.Regression {
 			mark = "! "
@@ -31,8 +24,8 @@ func texts(d Diff) []string {
 	return out
 }
 
-// TestSavedDiffItems changes one thing at a time. req 106-114
-func TestSavedDiffItems(t *testing.T) {
+// TestCompare_EvalItems changes one thing at a time. req 106-114
+func TestCompare_EvalItems(t *testing.T) {
 	t.Parallel()
 	covered := func(yes bool) func(*harness.Evaluated) {
 		return func(e *harness.Evaluated) {
@@ -111,7 +104,7 @@ func TestSavedDiffItems(t *testing.T) {
 			[]string{"! c1 (c1.c.json) is missing, was pass", "c1 (c1.d.json) is new: pass"},
 		},
 	} {
-		d := savedDiff(t, c.a, c.b)
+		d := compared(t, c.a, c.b, false)
 		testenv.Same(t, name, append([]string{}, c.want...), texts(d))
 		n := 0
 		for _, text := range c.want {
@@ -122,20 +115,20 @@ func TestSavedDiffItems(t *testing.T) {
 				}
 			}
 		}
-		if n != len(d.Regressions) || d.Saved.Summary.Regressions != n || d.Saved.Summary.Changes != len(c.want)-n {
-			t.Errorf("%s: got %q, %+v; want %d regressions of %d items", name, d.Regressions, d.Saved.Summary, n, len(c.want))
+		if n != len(d.Regressions) || d.Evals.Summary.Regressions != n || d.Evals.Summary.Changes != len(c.want)-n {
+			t.Errorf("%s: got %q, %+v; want %d regressions of %d items", name, d.Regressions, d.Evals.Summary, n, len(c.want))
 		}
 	}
 }
 
 // The comparison in each of its forms. req 115, 116
-func TestSavedDiffGoldens(t *testing.T) {
+func TestCompare_EvalGoldens(t *testing.T) {
 	a := evalSample()
 	b := evalOf(slices.Concat(a.Results[:1], []harness.Evaluated{evaluated("b", harness.Fail), evaluated("e", harness.Pass), evaluated("c", harness.Fail)})...)
-	d := savedDiff(t, a, b)
-	asJSON, err := json.MarshalIndent(d, "", " ")
+	d := compared(t, a, b, false)
+	asJSON, err := json.MarshalIndent(d.Document(), "", " ")
 	testenv.Must(t, err)
-	for name, got := range map[string][]byte{"diff_saved.json": asJSON, "diff_saved.md": d.Markdown(), "diff_saved.txt": d.Text(0)} {
+	for name, got := range map[string][]byte{"diff_eval.json": asJSON, "diff_eval.md": d.Markdown(), "diff_eval.txt": d.Text(0)} {
 		testenv.Golden(t, "testdata/"+name, got)
 	}
 	for line := range strings.Lines(string(d.Text(0))) {
@@ -147,27 +140,27 @@ func TestSavedDiffGoldens(t *testing.T) {
 	if err := json.Unmarshal(asJSON, &doc); err != nil || doc["summary"] == nil || doc["items"] == nil || doc["cells"] != nil {
 		t.Errorf("got keys of %v, %v; want those of an evaluation", doc, err)
 	}
-	same := savedDiff(t, a, a)
-	if !strings.Contains(string(same.Text(0)), "Nothing else changed.") || !strings.Contains(string(same.Markdown()), "Nothing changed.") || same.Headline() != "nothing regressed" {
+	same := compared(t, a, a, false)
+	if !strings.Contains(string(same.Text(0)), "Nothing changed.") || !strings.Contains(string(same.Markdown()), "Nothing changed.") || same.Headline() != "nothing regressed" {
 		t.Errorf("of the same report: got\n%s\n%s", same.Text(0), same.Markdown())
 	}
 }
 
 // Turning the reports round turns every delta round.
-func TestSavedDiffTurnsRound(t *testing.T) {
+func TestCompare_EvalTurnsRound(t *testing.T) {
 	t.Parallel()
 	a := evalSample()
 	b := evalOf(evaluated("a", harness.Fail), evaluated("z", harness.Pass))
-	there, back := savedDiff(t, a, b), savedDiff(t, b, a)
-	for i, f := range []Figure{there.Saved.Summary.PassRate, there.Saved.Summary.ToolCalls} {
-		g := []Figure{back.Saved.Summary.PassRate, back.Saved.Summary.ToolCalls}[i]
+	there, back := compared(t, a, b, false), compared(t, b, a, false)
+	for i, f := range []Figure{there.Evals.Summary.PassRate, there.Evals.Summary.ToolCalls} {
+		g := []Figure{back.Evals.Summary.PassRate, back.Evals.Summary.ToolCalls}[i]
 		if *f.Delta != -*g.Delta || *f.A != *g.B {
 			t.Errorf("got %v there, %v back", f, g)
 		}
 	}
 }
 
-func TestSavedDiffRefuses(t *testing.T) {
+func TestCompare_EvalRefuses(t *testing.T) {
 	t.Parallel()
 	good := evalOf(evaluated("a", harness.Pass))
 	with := func(edit func(*EvalDocument)) EvalDocument {
@@ -182,7 +175,7 @@ func TestSavedDiffRefuses(t *testing.T) {
 		"another kind of result": {with(func(e *EvalDocument) { e.Results[0].Kind = harness.Unprompted }), `the result of a is of kind "unprompted", the report of kind trace`},
 		"a result of no case":    {with(func(e *EvalDocument) { e.Results[0].Case = "" }), "a result names no case"},
 		"a result twice":         {with(func(e *EvalDocument) { e.Results = append(e.Results, e.Results[0]) }), "a a.json is there twice"},
-		"no results":             {with(func(e *EvalDocument) { e.Results = nil }), "it lacks instrument or results"},
+		"no results":             {with(func(e *EvalDocument) { e.Results = nil }), "results is no list"},
 		"no instrument":          {with(func(e *EvalDocument) { e.Instrument = "" }), "it lacks instrument or results"},
 		"a senseless rate":       {with(func(e *EvalDocument) { e.Summary.Rate.K = 7 }), "pass rate counts 7 of 1"},
 	} {
@@ -199,7 +192,7 @@ func TestSavedDiffRefuses(t *testing.T) {
 		t.Errorf("got %v, want a refusal for other rules", err)
 	}
 	d, err := Compare(documentOf(t, "a.json", good), documentOf(t, "b.json", other), true)
-	if err != nil || !slices.Equal(d.Differs, []string{"rules"}) || !strings.Contains(string(d.Text(0)), "which differ in rules") || !strings.Contains(string(d.Markdown()), "which differ in rules") {
-		t.Errorf("across: got %v, %v", d.Differs, err)
+	if err != nil || !slices.Equal(d.Evals.Differs, []string{"rules"}) || !strings.Contains(string(d.Text(0)), "which differ in rules") || !strings.Contains(string(d.Markdown()), "which differ in rules") {
+		t.Errorf("across: got %v, %v", d.Evals.Differs, err)
 	}
 }
