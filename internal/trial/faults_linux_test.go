@@ -16,6 +16,7 @@ import (
 	"loopd/internal/fake"
 	"loopd/internal/isolate"
 	"loopd/internal/testenv"
+	"loopd/internal/trial"
 	"loopd/loop"
 )
 
@@ -204,6 +205,9 @@ func provokeOne(t *testing.T, who string, m mode, cli agent.Binary) row {
 	}
 	r.observed = observed(got)
 	m.judge(t, who, got)
+	if _, err := os.Stat(filepath.Join(b.o.Store, got.ID, trial.ChangesFile)); (err == nil) != (got.Class == harness.Valid) && got.Class != harness.Duplicate {
+		t.Errorf("%s: an attempt is scored when it is valid, and then alone: %v", got.Class, err)
+	}
 	b.wantClean(got)
 	return r
 }

@@ -93,15 +93,30 @@ func hookModes() []mode {
 	}
 	return []mode{
 		damaged("plugin half loaded", inPlugin(hooks, to(`{"hooks": {`)), harness.PluginNotLoaded),
-		damaged("plugin missing", func(box *isolate.Box) error { return os.RemoveAll(box.Plugin) }, harness.PluginNotLoaded),
+		damaged("plugin missing", without(""), harness.PluginNotLoaded),
 		damaged("two hooks", inPlugin(hooks, twiceEach), harness.ForeignHook),
 		damaged("hook fails", inPlugin(hook, to("#!/bin/sh\nexit 1\n")), harness.HookNotDelivered),
+		damaged("hook says nothing", inPlugin(hook, to("#!/bin/sh\nexit 0\n")), harness.HookNotDelivered),
+		damaged("hook missing", without(hook), harness.HookNotDelivered),
+		damaged("hooks.json missing", without(hooks), harness.HookNotDelivered),
+		damaged("hook's program missing", inPlugin(hook, to("#!/bin/sh\nset -e\nno-such-program --note\n")), harness.HookNotDelivered),
+		damaged("hook's interpreter missing", inPlugin(hook, to("#!/usr/bin/no-such-interpreter\n")), harness.HookNotDelivered),
+		damaged("hook prints plain text", inPlugin(hook, to("#!/bin/sh\ncat \"${0%/*}/session-start-note.md\"\n")), harness.HookNotDelivered),
+		damaged("hook prints two documents", inPlugin(hook, to(flat+strings.TrimPrefix(flat, "#!/bin/sh\n"))), harness.HookNotDelivered),
+		damaged("broken manifest", inPlugin(".claude-plugin/plugin.json", to(`{"name": "os-adr",`)), harness.PluginNotLoaded),
+		damaged("skill cut", inPlugin("skills/find-decision/SKILL.md", swap("why something was decided", "it")), harness.NotExposed),
+		damaged("skill missing", without("skills/find-decision"), harness.NotExposed),
 		damaged("hook too slow", both(slow, inPlugin(hooks, waits(1))), harness.HookNotDelivered),
 		damaged("hook prints flat JSON", inPlugin(hook, to(flat)), harness.HookNotDelivered),
 		damaged("hook names another event", inPlugin(hook, swap("SessionStart", "SessionEnd")), harness.HookNotDelivered),
 		damaged("note of 10,001 characters", inPlugin(note, func(text string) string { return text + strings.Repeat("n", 10_001-len([]rune(text))) }), harness.HookTruncated),
 		damaged("another note", inPlugin(note, to("[os-adr] Nothing to see here.\n")), harness.HookNotDelivered),
 	}
+}
+
+// without removes a file or a folder of the plugin's copy.
+func without(name string) func(*isolate.Box) error {
+	return func(box *isolate.Box) error { return os.RemoveAll(filepath.Join(box.Plugin, name)) }
 }
 
 func both(first, second func(*isolate.Box) error) func(*isolate.Box) error {

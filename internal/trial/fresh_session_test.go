@@ -1,7 +1,6 @@
 package trial_test
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"os"
@@ -18,22 +17,25 @@ import (
 // tellsOfItself is an agent that prints what it finds when it starts, and
 // leaves something in every place of its own for the next one to find.
 const tellsOfItself = `#!/bin/sh
+state=$(find . -name .git -prune -o -type f -print | sort | xargs sha256sum | sha256sum | cut -c 1-64)
 found=$(ls -A "$PWD" "$HOME" "$CLAUDE_CONFIG_DIR" "$TMPDIR" | grep -c left-behind)
 for d in "$PWD" "$HOME" "$CLAUDE_CONFIG_DIR" "$TMPDIR"; do echo x > "$d/left-behind"; done
-rm -r "$PWD/lib"
-printf '{"pid":%s,"parent":%s,"dir":"%s","home":"%s","found":%s,"prompt":%s,"within":"%s","args":"%s"}\n' \
-	$$ "$PPID" "$PWD" "$HOME" "$found" "$(wc -c)" "$CLAUDECODE" "$*"
+rm -rf "$PWD"/* "$PWD/.git"
+printf '{"pid":%s,"parent":%s,"dir":"%s","home":"%s","found":%s,"prompt":%s,"within":"%s","state":"%s","args":"%s"}\n' \
+	$$ "$PPID" "$PWD" "$HOME" "$found" "$(wc -c)" "$CLAUDECODE" "$state" "$*"
 `
 
 // told is what such an agent prints.
 type toldOfItself struct {
 	PID, Parent, Found, Prompt int
 	Dir, Home, Within, Args    string
+	State                      string // of the project, a digest
 }
 
-// TestEachRepIsAProcessOfItsOwnInAFreshCopy runs two reps of two scenarios, the
-// second pair after the first has left things behind.
-func TestEachRepIsAProcessOfItsOwnInAFreshCopy(t *testing.T) { // req 11, 13, 53
+// TestRun_FreshCopyForEachRep runs two reps of two scenarios, the second pair after
+// the first has left things behind and removed the project. Each is a process of
+// its own.
+func TestRun_FreshCopyForEachRep(t *testing.T) { // req 11, 13, 15, 53
 	t.Parallel()
 	b := newBench(t)
 	path := filepath.Join(testenv.OpenDir(t), "claude")
@@ -49,6 +51,9 @@ func TestEachRepIsAProcessOfItsOwnInAFreshCopy(t *testing.T) { // req 11, 13, 53
 		}
 	}
 	for i, s := range all {
+		if len(s.State) != 64 || s.State != all[i%2].State {
+			t.Errorf("session %d began with %q, the first of its scenario with %q", i, s.State, all[i%2].State)
+		}
 		for _, other := range all[:i] {
 			if s.PID == other.PID || s.Dir == other.Dir || s.Home == other.Home {
 				t.Errorf("two sessions share a process or a place: %+v, %+v", s, other)
@@ -78,28 +83,4 @@ func (b *bench) wantFresh(got harness.Trial) toldOfItself {
 		b.t.Errorf("not in a fresh copy with a task: %+v", s)
 	}
 	return s
-}
-
-// TestTheFixtureOutlivesWhatSessionsDoToTheirCopy lets a session remove the
-// project's code and wants the next one to begin with it again.
-func TestTheFixtureOutlivesWhatSessionsDoToTheirCopy(t *testing.T) { // req 11, 15
-	t.Parallel()
-	b := newBench(t)
-	path := filepath.Join(testenv.OpenDir(t), "claude")
-	const vandal = "#!/bin/sh\nfind . -name .git -prune -o -type f -print | sort | xargs sha256sum | sha256sum\nrm -rf ./* .git\n"
-	testenv.Must(t, os.WriteFile(path, []byte(vandal), 0o755))
-	b.o.Agent = agent.Binary{Path: path}
-	e := b.executor("R3")
-	var first []byte
-	for rep := 1; rep <= 3; rep++ {
-		got, err := e.Run(t.Context(), b.spec("R3", "haiku", rep, play{}))
-		testenv.Must(t, err)
-		state := b.kept(got.ID)["transcript.jsonl"]
-		if first == nil {
-			first = state
-		}
-		if len(state) < 64 || !bytes.Equal(state, first) {
-			t.Errorf("rep %d began with %s, the first with %s", rep, state, first)
-		}
-	}
 }

@@ -20,45 +20,6 @@ import (
 	"loopd/internal/trial"
 )
 
-func TestEveryFaultGivesItsClass(t *testing.T) {
-	t.Parallel()
-	for fault, want := range map[fake.Fault]harness.Class{
-		fake.FaultOverloaded:  harness.Valid,
-		fake.FaultCut:         harness.Valid,
-		fake.FaultUnavailable: harness.Overloaded,
-		fake.FaultRateLimit:   harness.RateLimit,
-		fake.FaultServerError: harness.ServerError,
-		fake.FaultAuth:        harness.Auth,
-		fake.FaultBilling:     harness.Billing,
-		fake.FaultModelGone:   harness.ModelGone,
-		fake.FaultHang:        harness.Hang,
-		fake.FaultCrash:       harness.Cancelled,
-		fake.FaultTerminate:   harness.Cancelled,
-	} {
-		t.Run(string(fault), func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			b.o.Suite.Launch.Clocks.Idle = 20 * time.Second
-			if fault == fake.FaultHang {
-				b.o.Suite.Launch.Clocks.Idle = 500 * time.Millisecond
-			}
-			got := b.one("R3", play{fault: fault})
-			b.wantClean(got)
-			if len(b.kept(got.ID)[trial.TranscriptFile]) == 0 {
-				t.Error("the transcript is empty")
-			}
-			if want == harness.Valid {
-				b.wantScored(got, harness.Pass)
-				return
-			}
-			b.wantInvalid(got, want)
-			if _, ok := b.kept(got.ID)[trial.ChangesFile]; ok {
-				t.Error("an invalid attempt was scored")
-			}
-		})
-	}
-}
-
 // inPlugin rewrites a file of the plugin's copy in the sandbox.
 func inPlugin(name string, change func(text string) string) func(*isolate.Box) error {
 	return func(box *isolate.Box) error {
@@ -75,42 +36,6 @@ func to(text string) func(string) string { return func(string) string { return t
 
 func swap(old, new string) func(string) string {
 	return func(text string) string { return strings.ReplaceAll(text, old, new) }
-}
-
-func TestADamagedPluginIsNoEvidence(t *testing.T) {
-	t.Parallel()
-	const hook, note = "hooks/session-start", "hooks/session-start-note.md"
-	document := `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"[os-adr] x"}}`
-	for name, c := range map[string]struct {
-		lay  func(*isolate.Box) error
-		want harness.Class
-	}{
-		"hook fails":        {inPlugin(hook, to("#!/bin/sh\nexit 1\n")), harness.HookNotDelivered},
-		"hook says nothing": {inPlugin(hook, to("#!/bin/sh\nexit 0\n")), harness.HookNotDelivered},
-		"hook missing": {func(box *isolate.Box) error {
-			return os.Remove(filepath.Join(box.Plugin, "hooks", "session-start"))
-		}, harness.HookNotDelivered},
-		"no hooks.json": {func(box *isolate.Box) error {
-			return os.Remove(filepath.Join(box.Plugin, "hooks", "hooks.json"))
-		}, harness.HookNotDelivered},
-		"plain text":    {inPlugin(hook, to("#!/bin/sh\ncat \"${0%/*}/session-start-note.md\"\n")), harness.HookNotDelivered},
-		"wrong event":   {inPlugin(hook, swap("SessionStart", "SessionEnd")), harness.HookNotDelivered},
-		"two documents": {inPlugin(hook, to("#!/bin/sh\necho '"+document+"'\necho '"+document+"'\n")), harness.HookNotDelivered},
-		"another note":  {inPlugin(note, to("[os-adr] Nothing to see here.\n")), harness.HookNotDelivered},
-		"note too long": {inPlugin(note, func(text string) string { return text + strings.Repeat("n", 10_001) }), harness.HookTruncated},
-		"skill cut":     {inPlugin("skills/find-decision/SKILL.md", swap("why something was decided", "it")), harness.NotExposed},
-		"no plugin": {func(box *isolate.Box) error {
-			return os.RemoveAll(box.Plugin)
-		}, harness.PluginNotLoaded},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			got := b.one("W1", play{lay: c.lay})
-			b.wantInvalid(got, c.want)
-			b.wantClean(got)
-		})
-	}
 }
 
 func TestDriftVoidsATrial(t *testing.T) {
@@ -261,40 +186,27 @@ func TestASessionThatLeavesTooMuchIsInvalid(t *testing.T) {
 	b.wantClean(got)
 }
 
-func TestATrialCalledOffIsNoError(t *testing.T) {
+func TestRun_CalledOff(t *testing.T) {
 	t.Parallel()
-	t.Run("before", func(t *testing.T) {
-		t.Parallel()
-		ctx, stop := context.WithCancel(t.Context())
-		b := newBench(t)
-		e := b.executor("N1")
-		stop()
-		got, err := e.Run(ctx, b.spec("N1", "haiku", 1, play{}))
-		testenv.Must(t, err)
-		b.wantInvalid(got, harness.Cancelled)
-		b.wantClean(got)
-	})
-	t.Run("sandbox laid", func(t *testing.T) {
-		t.Parallel()
-		ctx, stop := context.WithCancel(t.Context())
-		b := newBench(t)
-		spec := b.spec("N1", "haiku", 1, play{lay: func(*isolate.Box) error { stop(); return nil }})
-		got, err := b.executor("N1").Run(ctx, spec)
-		testenv.Must(t, err)
-		b.wantInvalid(got, harness.Cancelled)
-		b.wantClean(got)
-	})
-	t.Run("session running", func(t *testing.T) {
-		t.Parallel()
-		ctx, stop := context.WithCancel(t.Context())
-		b := newBench(t)
-		spec := b.spec("N1", "haiku", 1, play{fault: fake.FaultHang})
-		b.o.Faults = stopper{b, stop}
-		got, err := b.executor("N1").Run(ctx, spec)
-		testenv.Must(t, err)
-		b.wantInvalid(got, harness.Cancelled)
-		b.wantClean(got)
-	})
+	for name, plan := range map[string]func(b *bench, stop func()) play{
+		"before":       func(_ *bench, stop func()) play { stop(); return play{} },
+		"sandbox laid": func(_ *bench, stop func()) play { return play{lay: func(*isolate.Box) error { stop(); return nil }} },
+		"session running": func(b *bench, stop func()) play {
+			b.o.Faults = stopper{b, stop}
+			return play{fault: fake.FaultHang}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			b := newBench(t)
+			p := plan(b, stop)
+			got, err := b.executor("N1").Run(ctx, b.spec("N1", "haiku", 1, p))
+			testenv.Must(t, err)
+			b.wantInvalid(got, harness.Cancelled)
+			b.wantClean(got)
+		})
+	}
 }
 
 // stopper calls the trial off a moment after its session was registered.

@@ -164,28 +164,3 @@ func TestAnAttemptCutShortIsClearedFirst(t *testing.T) {
 		}
 	}
 }
-
-func TestNothingOutlivesATrial(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	got := b.one("N1", play{steps: []harness.Step{
-		{Bash: "setsid sleep 307 >/dev/null 2>&1 & echo $! > pids; (nohup sleep 308 >/dev/null 2>&1 & echo $! >> pids); chmod 000 lib"},
-		{Text: "Done."},
-	}})
-	if got.Class != harness.Valid {
-		t.Fatalf("got %s: %s", got.Class, got.Why)
-	}
-	b.wantClean(got)
-	c, err := changes(b.kept(got.ID)[trial.ChangesFile])
-	testenv.Must(t, err)
-	pids := strings.Fields(string(c.Written["pids"].Data))
-	if len(pids) != 2 {
-		t.Fatalf("pids: got %q, want two", pids)
-	}
-	for _, pid := range pids {
-		line, err := os.ReadFile("/proc/" + pid + "/cmdline")
-		if err == nil && strings.Contains(string(line), "sleep") {
-			t.Errorf("process %s lives on: %q", pid, line)
-		}
-	}
-}
