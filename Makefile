@@ -91,10 +91,10 @@ darwin:
 bench-trial: setup ## what loopd itself costs beside the sessions it runs: a table (about 5 minutes)
 	@echo "== measure trials beside bare sessions"
 	@LOOPD_NIGHTLY=1 LOOPD_REQUIRE=claude,bwrap LOOPD_CLAUDE="$$(./scripts/agent-cli/install.sh $(AGENT_CLI))" \
-		go test -count=1 -timeout 30m -v -run 'TestWhatATrialCosts|TestTheGatewayAddsLittle|TestFourSideBySideStaySmall|TestStartUp' -bench '^BenchmarkScore$$' ./internal/trial ./cmd/loopd
+		go test -count=1 -timeout 30m -v -run 'TestRun_Cost|TestRun_GatewayLatency|TestRun_MemoryOfFour|TestStartUp' -bench '^BenchmarkScore$$' ./internal/trial ./cmd/loopd
 
 faults: setup ## provoke every fault of a session with both agents and print what came of it (about 2 minutes)
-	@table=$$(mktemp); $(given) LOOPD_FAULTS_TABLE="$$table" go test -count=1 -run 'TestFaultMatrix' ./internal/trial; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
+	@table=$$(mktemp); $(given) LOOPD_FAULTS_TABLE="$$table" go test -count=1 -run 'TestRun_FaultMatrix' ./internal/trial; code=$$?; cat "$$table"; rm -f "$$table"; exit $$code
 
 bench: ## run the benchmarks (compare two runs with benchstat, -count=10)
 	@go test -run '^$$' -bench . -benchmem ./...

@@ -87,11 +87,11 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s after %v", s.Do, s.After) }
 
-// TestAnyWordsAtAnyTime says words in any order, most of them around the moments at
+// TestDaemon_AnyCommandsAtAnyTime says words in any order, most of them around the moments at
 // which windows open and close, and kills the daemon in between: whoever was told
 // that it is paused sees nothing run until somebody says resume; every word is
 // answered; and no night has two windows but for a word or a kill.
-func TestAnyWordsAtAnyTime(t *testing.T) {
+func TestDaemon_AnyCommandsAtAnyTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
@@ -108,9 +108,9 @@ func TestAnyWordsAtAnyTime(t *testing.T) {
 	})
 }
 
-// TestAPauseJustBeforeAWindow: nothing opens though the hand that looks for a
+// TestDaemon_PauseJustBeforeAWindow: nothing opens though the hand that looks for a
 // campaign to pause is still at it when the window should.
-func TestAPauseJustBeforeAWindow(t *testing.T) {
+func TestDaemon_PauseJustBeforeAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		if wrong := saying(t, []step{{2*time.Hour - time.Second, "pause"}}); wrong != "" {
@@ -193,9 +193,9 @@ func saying(t *testing.T, steps []step) string {
 	return ""
 }
 
-// TestResumeWithinAWindow: a window whose loop goes on at the word is not opened a
+// TestDaemon_ResumeWithinAWindow: a window whose loop goes on at the word is not opened a
 // second time when its campaign is over.
-func TestResumeWithinAWindow(t *testing.T) {
+func TestDaemon_ResumeWithinAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
@@ -224,9 +224,9 @@ func TestResumeWithinAWindow(t *testing.T) {
 	})
 }
 
-// TestResumeThatFails: what keeps a campaign from going on is told to whoever says
+// TestDaemon_ResumeFails: what keeps a campaign from going on is told to whoever says
 // resume, though windows were held as well.
-func TestResumeThatFails(t *testing.T) {
+func TestDaemon_ResumeFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gone := errors.New("the agent is gone")
@@ -246,8 +246,8 @@ func TestResumeThatFails(t *testing.T) {
 	})
 }
 
-// TestAPauseThatTheLoopDoesNotHear is told as one, and holds what follows.
-func TestAPauseThatTheLoopDoesNotHear(t *testing.T) {
+// TestDaemon_PauseNotAnswered is told as one, and holds what follows.
+func TestDaemon_PauseNotAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: briefly}
@@ -265,8 +265,8 @@ func TestAPauseThatTheLoopDoesNotHear(t *testing.T) {
 	})
 }
 
-// TestALoopThatPanicsAtAWord answers it all the same.
-func TestALoopThatPanicsAtAWord(t *testing.T) {
+// TestDaemon_LoopPanicsAtACommand answers it all the same.
+func TestDaemon_LoopPanicsAtACommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
@@ -283,8 +283,8 @@ func TestALoopThatPanicsAtAWord(t *testing.T) {
 	})
 }
 
-// TestDraining: once loopd is told to stop that is what it is doing.
-func TestDraining(t *testing.T) {
+// TestDaemon_Draining: once loopd is told to stop that is what it is doing.
+func TestDaemon_Draining(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir()}
@@ -302,8 +302,8 @@ func TestDraining(t *testing.T) {
 	})
 }
 
-// TestAStateDirectoryThatIsGone ends a daemon: its lock went with it.
-func TestAStateDirectoryThatIsGone(t *testing.T) {
+// TestDaemon_StateDirectoryGone ends a daemon: its lock went with it.
+func TestDaemon_StateDirectoryGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir() + "/gone", work: briefly}
@@ -314,9 +314,9 @@ func TestAStateDirectoryThatIsGone(t *testing.T) {
 	})
 }
 
-// TestAClockThatWasWrong: a window that was opened in a year to come keeps none
+// TestWindows_ClockWasWrong: a window that was opened in a year to come keeps none
 // from being opened today; one a little ahead is not opened again.
-func TestAClockThatWasWrong(t *testing.T) {
+func TestWindows_ClockWasWrong(t *testing.T) {
 	t.Parallel()
 	w := daemon.Windows{Starts: []daemon.Schedule{daily(22)}, End: func(at time.Time) time.Time { return at.Add(8 * time.Hour) }}
 	now := time.Date(2026, 12, 1, 21, 30, 0, 0, time.UTC)
@@ -346,8 +346,8 @@ func TestAClockThatWasWrong(t *testing.T) {
 	}
 }
 
-// TestWindowsThatNeverOpen end a daemon with the reason.
-func TestWindowsThatNeverOpen(t *testing.T) {
+// TestDaemon_NoWindowEver end a daemon with the reason.
+func TestDaemon_NoWindowEver(t *testing.T) {
 	t.Parallel()
 	h := &house{dir: t.TempDir(), never: true}
 	h.open(t)
@@ -356,9 +356,9 @@ func TestWindowsThatNeverOpen(t *testing.T) {
 	}
 }
 
-// TestPauseWithinAWindow: the loop that hears it ends, and resume opens the same
+// TestDaemon_PauseWithinAWindow: the loop that hears it ends, and resume opens the same
 // window again. What is answered says which.
-func TestPauseWithinAWindow(t *testing.T) {
+func TestDaemon_PauseWithinAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &work{}
@@ -395,9 +395,9 @@ func TestPauseWithinAWindow(t *testing.T) {
 	})
 }
 
-// TestADiskWithoutRoom ends no daemon: what it cannot write down it knows until it
+// TestDaemon_DiskFull ends no daemon: what it cannot write down it knows until it
 // ends, and a person's word that a restart would forget is answered as such.
-func TestADiskWithoutRoom(t *testing.T) {
+func TestDaemon_DiskFull(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: briefly, hand: func(loop.Payload) (bool, error) { return false, nil }}

@@ -96,9 +96,9 @@ func briefly(context.Context, daemon.Window, <-chan struct{}, <-chan loop.Reques
 	return "done", nil
 }
 
-// TestWindowsOpenOnce: one window a night, none twice over a restart, and one
+// TestDaemon_WindowsOpenOnce: one window a night, none twice over a restart, and one
 // that should be open is opened late, once.
-func TestWindowsOpenOnce(t *testing.T) {
+func TestDaemon_WindowsOpenOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // it begins at 2000-01-01 00:00 UTC
 		h := &house{dir: t.TempDir(), work: briefly}
@@ -123,9 +123,9 @@ func TestWindowsOpenOnce(t *testing.T) {
 	})
 }
 
-// TestAWindowIsGoneOnWith: one that a signal cut short is opened again by the next
+// TestDaemon_ReopensAnInterruptedWindow: one that a signal cut short is opened again by the next
 // loopd, while it lasts.
-func TestAWindowIsGoneOnWith(t *testing.T) {
+func TestDaemon_ReopensAnInterruptedWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: func(ctx context.Context, _ daemon.Window, drain <-chan struct{}, _ <-chan loop.Request) (string, error) {
@@ -143,9 +143,9 @@ func TestAWindowIsGoneOnWith(t *testing.T) {
 	})
 }
 
-// TestAWindowThatFails: a panic, an error and a state directory in use each end
+// TestDaemon_WindowFails: a panic, an error and a state directory in use each end
 // no daemon; the last is tried again within the window.
-func TestAWindowThatFails(t *testing.T) {
+func TestDaemon_WindowFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -170,9 +170,9 @@ func TestAWindowThatFails(t *testing.T) {
 	})
 }
 
-// TestAPersonPauses: a pause holds every window, also over a restart and where
+// TestDaemon_Pause: a pause holds every window, also over a restart and where
 // there is no campaign; resume opens the one that should be open.
-func TestAPersonPauses(t *testing.T) {
+func TestDaemon_Pause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: briefly, hand: func(loop.Payload) (bool, error) { return false, nil }}
@@ -202,9 +202,9 @@ func TestAPersonPauses(t *testing.T) {
 	})
 }
 
-// TestWordsReachTheLoop: in a window a word goes to the loop; where the loop is
+// TestDaemon_CommandsReachTheLoop: in a window a word goes to the loop; where the loop is
 // over, or none runs, it is done by hand.
-func TestWordsReachTheLoop(t *testing.T) {
+func TestDaemon_CommandsReachTheLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var heard, byHand []loop.Kind
@@ -252,9 +252,9 @@ func TestWordsReachTheLoop(t *testing.T) {
 	})
 }
 
-// TestALoopThatHangs: a loop that takes no ask is found out, and whoever asks is
+// TestDaemon_LoopHangs: a loop that takes no ask is found out, and whoever asks is
 // told within their patience.
-func TestALoopThatHangs(t *testing.T) {
+func TestDaemon_LoopHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{dir: t.TempDir(), work: briefly}

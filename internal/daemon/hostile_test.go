@@ -38,8 +38,8 @@ func (h *heard) Do(ctx context.Context, w daemon.Command, _ string) (string, err
 	}
 }
 
-// TestEveryWordArrives, and nothing else does.
-func TestEveryWordArrives(t *testing.T) {
+// TestServer_EveryCommandArrives, and nothing else does.
+func TestServer_EveryCommandArrives(t *testing.T) {
 	t.Parallel()
 	dir, h := t.TempDir(), &heard{}
 	serve(t, dir, h)
@@ -66,10 +66,10 @@ func serve(t *testing.T, dir string, s daemon.Service) *daemon.Server {
 	return server
 }
 
-// TestHostileClients: a thousand connections that say nothing, one that never ends
+// TestServer_HostileClients: a thousand connections that say nothing, one that never ends
 // its line and one that never ends its word keep nobody from being answered, and
 // are shut out; a word that takes longer than they may is done.
-func TestHostileClients(t *testing.T) {
+func TestServer_HostileClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	serve(t, dir, &heard{stub: stub{daemon.Live{PID: 4711}}, slow: 6 * time.Second})
@@ -100,8 +100,8 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestASilentLoopd: one that listens and does not answer is told from none.
-func TestASilentLoopd(t *testing.T) {
+// TestClient_SilentServer: one that listens and does not answer is told from none.
+func TestClient_SilentServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := net.Listen("unix", filepath.Join(dir, "control.sock"))
@@ -117,9 +117,9 @@ func TestASilentLoopd(t *testing.T) {
 	}
 }
 
-// TestAWordThatWasGivenUp: what a loopd that was stopped finds in its socket is not
+// TestServer_ExpiredCommand: what a loopd that was stopped finds in its socket is not
 // done when nobody waits for it any more.
-func TestAWordThatWasGivenUp(t *testing.T) {
+func TestServer_ExpiredCommand(t *testing.T) {
 	t.Parallel()
 	dir, h := t.TempDir(), &heard{}
 	serve(t, dir, h)
@@ -134,8 +134,8 @@ func TestAWordThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// TestNoPlaceForASocket: what is in the way is named.
-func TestNoPlaceForASocket(t *testing.T) {
+// TestServe_PathInUse: what is in the way is named.
+func TestServe_PathInUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	testenv.Must(t, os.MkdirAll(filepath.Join(dir, "control.sock", "full"), 0o700))
@@ -146,9 +146,9 @@ func TestNoPlaceForASocket(t *testing.T) {
 	}
 }
 
-// TestTheDirectoryOfShortPaths: it must be this user's alone, and where it is gone,
+// TestServe_ShortPathDirectory: it must be this user's alone, and where it is gone,
 // as after a restart of the machine, nobody runs.
-func TestTheDirectoryOfShortPaths(t *testing.T) {
+func TestServe_ShortPathDirectory(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	base := filepath.Join(tmp, fmt.Sprintf("loopd-%d", os.Getuid()))

@@ -10,10 +10,10 @@ import (
 	"loopd/loop"
 )
 
-// TestALimitThatOutlastsTheWindow has an account's limit lift in 20 hours, at the
+// TestWorker_LimitOutlastsTheWindow has an account's limit lift in 20 hours, at the
 // end of a night of which 2 are left: the night ends there and then, and the limit
 // stays on record for whoever goes on.
-func TestALimitThatOutlastsTheWindow(t *testing.T) {
+func TestWorker_LimitOutlastsTheWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

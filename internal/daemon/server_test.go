@@ -28,10 +28,10 @@ func (d stub) Do(_ context.Context, w daemon.Command, reason string) (string, er
 	return "paused: " + reason, nil
 }
 
-// TestWords: a word reaches the loopd that runs, its refusal comes back as one,
+// TestServer_Commands: a word reaches the loopd that runs, its refusal comes back as one,
 // and where none runs that is said. A state directory whose name is too long for
 // a socket is no different.
-func TestWords(t *testing.T) {
+func TestServer_Commands(t *testing.T) {
 	t.Parallel()
 	for name, below := range map[string]string{"plain": "", "too long for a socket": strings.Repeat("a-long-name/", 12)} {
 		t.Run(name, func(t *testing.T) {
@@ -75,9 +75,9 @@ func as[E error](err error) bool {
 	return ok
 }
 
-// TestSocketOfAKilledLoopd: the socket that a killed loopd left counts as nobody
+// TestServe_SocketOfAKilledLoopd: the socket that a killed loopd left counts as nobody
 // there, and the next one takes its place.
-func TestSocketOfAKilledLoopd(t *testing.T) {
+func TestServe_SocketOfAKilledLoopd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "control.sock")})
@@ -96,8 +96,8 @@ func TestSocketOfAKilledLoopd(t *testing.T) {
 	}
 }
 
-// TestTooMuch: a word with a novel for a reason is refused.
-func TestTooMuch(t *testing.T) {
+// TestServer_LongReason: a word with a novel for a reason is refused.
+func TestServer_LongReason(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	server, err := daemon.Serve(dir, stub{})

@@ -13,7 +13,7 @@ import (
 )
 
 // stateName is the file in the state directory that keeps a daemon from opening
-// a window twice, and from forgetting that a person said pause.
+// a window twice, and from forgetting that the user paused.
 const stateName = "serve.json"
 
 // LockName is the lock of the one loopd that runs or serves in a state directory.
@@ -27,7 +27,7 @@ type State struct {
 	// Open: that window was not worked to its end, because loopd was killed or
 	// told to stop. It is opened again while it lasts.
 	Open bool `json:"open,omitempty"`
-	// Held is since when a person wants no window opened; zero for not.
+	// Held is since when the user wants no window opened; zero for not.
 	Held time.Time `json:"held,omitzero"`
 	Why  string    `json:"why,omitempty"`
 }

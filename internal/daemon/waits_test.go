@@ -74,9 +74,9 @@ func battery() *loop.Paused  { return &loop.Paused{Reason: "battery", Battery: t
 func disk() *loop.Paused     { return &loop.Paused{Reason: "disk", Class: harness.Disk} }
 func spending() *loop.Paused { return &loop.Paused{Reason: "spending"} }
 
-// TestWhatIsWaitedOut: a pause that lifts by itself is waited out by what lifts it,
+// TestWorker_Waits: a pause that lifts by itself is waited out by what lifts it,
 // unless the shift is over first, or is not to wait; then it stays on record.
-func TestWhatIsWaitedOut(t *testing.T) {
+func TestWorker_Waits(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 12, 1, 22, 30, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -130,8 +130,8 @@ func TestWhatIsWaitedOut(t *testing.T) {
 	}
 }
 
-// TestALimitOfBefore: who does not wait goes on all the same once it has lifted.
-func TestALimitOfBefore(t *testing.T) {
+// TestWorker_NoWaitAfterALimit: who does not wait goes on all the same once it has lifted.
+func TestWorker_NoWaitAfterALimit(t *testing.T) {
 	t.Parallel()
 	s, now := shift(t, usage(time.Date(2026, 12, 2, 0, 30, 0, 0, time.UTC)))
 	s.NoWait = true
@@ -143,9 +143,9 @@ func TestALimitOfBefore(t *testing.T) {
 	}
 }
 
-// TestWordsWhileWaiting: what a person says to a campaign that waits is done at
+// TestWorker_CommandsWhileWaiting: what a person says to a campaign that waits is done at
 // once, and ends the wait where it decides what comes next.
-func TestWordsWhileWaiting(t *testing.T) {
+func TestWorker_CommandsWhileWaiting(t *testing.T) {
 	t.Parallel()
 	refused := loop.Decided{Candidate: "c001", Verdict: loop.Keep}
 	for name, c := range map[string]struct {
@@ -187,9 +187,9 @@ func TestWordsWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestAShiftThatIsStopped: drained it ends as it stands, which the window's end does
+// TestWorker_Stopped: drained it ends as it stands, which the window's end does
 // not change; so it does when everything is ended.
-func TestAShiftThatIsStopped(t *testing.T) {
+func TestWorker_Stopped(t *testing.T) {
 	t.Parallel()
 	s, now := shift(t, battery())
 	drain := make(chan struct{})
@@ -216,8 +216,8 @@ func TestAShiftThatIsStopped(t *testing.T) {
 	}
 }
 
-// TestABoardShowsSessions: when a session began and when it printed last.
-func TestABoardShowsSessions(t *testing.T) {
+// TestStatus_Sessions: when a session began and when it printed last.
+func TestStatus_Sessions(t *testing.T) {
 	t.Parallel()
 	store, spec := t.TempDir(), harness.Spec{Campaign: "a", Attempt: 2}
 	spec.Slot.Cell, spec.Slot.Rep = harness.Cell{Scenario: "R1", Tier: "sonnet"}, 3

@@ -8,9 +8,9 @@ import (
 	"loopd/internal/admission"
 )
 
-// TestClosingAtTheEndOrBefore: nothing starts after the end of a shift, or once
+// TestWorker_ClosingAtTheEndOrBefore: nothing starts after the end of a shift, or once
 // it is drained; without an end the drain alone counts.
-func TestClosingAtTheEndOrBefore(t *testing.T) {
+func TestWorker_ClosingAtTheEndOrBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

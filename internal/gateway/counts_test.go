@@ -32,9 +32,9 @@ data: {"type":"message_stop"}
 `, id, model)
 }
 
-// TestTokensAreCountedOnce: three counts of a message are one message, and a
+// TestProxy_CountsTokensOnce: three counts of a message are one message, and a
 // message that is cut short has what it was counted at last.
-func TestTokensAreCountedOnce(t *testing.T) {
+func TestProxy_CountsTokensOnce(t *testing.T) {
 	t.Parallel()
 	answers := []string{
 		answerWith("msg_1", "model-5"), answerWith("msg_2", "model-5-20260101"), answerWith("msg_3", "other"),
@@ -71,10 +71,10 @@ func TestTokensAreCountedOnce(t *testing.T) {
 
 func near(a, b float64) bool { return a-b < 1e-12 && b-a < 1e-12 }
 
-// TestEmptyPurse: the request after the one that emptied a purse is refused in
+// TestSpendLimit_Reached: the request after the one that emptied a purse is refused in
 // the API's own form, what costs nothing still passes, and other sessions that
 // share the purse are stopped as well.
-func TestEmptyPurse(t *testing.T) {
+func TestSpendLimit_Reached(t *testing.T) {
 	t.Parallel()
 	passed := 0
 	g := start(t, Credential{}, func(w http.ResponseWriter, r *http.Request) {
@@ -118,9 +118,9 @@ func TestEmptyPurse(t *testing.T) {
 	}
 }
 
-// TestExposedTo: what counts is the request that a message answers, not any
+// TestProxy_ExposedTo: what counts is the request that a message answers, not any
 // request of the session.
-func TestExposedTo(t *testing.T) {
+func TestProxy_ExposedTo(t *testing.T) {
 	t.Parallel()
 	n := 0
 	g := start(t, Credential{}, func(w http.ResponseWriter, _ *http.Request) {
@@ -142,8 +142,8 @@ func TestExposedTo(t *testing.T) {
 	}
 }
 
-// TestDummyKeysAreOfTheUsersKind: a session is told it has what its user has.
-func TestDummyKeysAreOfTheUsersKind(t *testing.T) {
+// TestDummyKey_Kind: a session is told it has what its user has.
+func TestDummyKey_Kind(t *testing.T) {
 	t.Parallel()
 	for header, prefix := range map[Header]string{"": "sk-ant-api03-", HeaderKey: "sk-ant-api03-", HeaderToken: "sk-ant-oat01-"} {
 		cred := Credential{Header: header}

@@ -8,7 +8,7 @@
 // request but its credential and the encodings it accepts, so that answers can
 // be read in passing. It serves nobody without a key it gave out, listens on
 // 127.0.0.1 only, and keeps no text of requests or answers. A session without a
-// network comes through a door of its own, where nobody else's key is good.
+// network comes over a socket of its own, where nobody else's key is good.
 //
 // Invariants: an answer is passed on as it arrives, never after it was looked
 // at whole; an id is written down before the session can see it; the real

@@ -89,7 +89,7 @@ func stream(id, model string, tools ...string) string {
 
 func eventStream(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }
 
-func TestOnlyTheCredentialIsReplaced(t *testing.T) {
+func TestGateway_ReplacesOnlyTheCredential(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -132,7 +132,7 @@ func TestOnlyTheCredentialIsReplaced(t *testing.T) {
 	}
 }
 
-func TestUnknownKeyIsRefused(t *testing.T) {
+func TestGateway_RefusesUnknownKeys(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{HeaderKey, "real"}, func(http.ResponseWriter, *http.Request) { t.Error("a stranger got through") })
 	tap := g.Open(session())
@@ -149,7 +149,7 @@ func TestUnknownKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestStreamIsNotHeldBack(t *testing.T) {
+func TestGateway_PassesStreamsOnAtOnce(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
 	parts := strings.SplitAfter(stream("msg_1", "model-5", "toolu_1"), "\n")
@@ -197,7 +197,7 @@ func said(role, text string) string {
 	return fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":%s}]}`, role, quote(text))
 }
 
-func TestExposure(t *testing.T) {
+func TestProxy_Exposure(t *testing.T) {
 	t.Parallel()
 	all := note + "\n- letters:find: " + description + "\n- letters:write: " + other + "\n"
 	for _, tt := range []struct {
@@ -242,7 +242,7 @@ func TestExposure(t *testing.T) {
 	}
 }
 
-func TestAnswersAreWrittenDown(t *testing.T) {
+func TestProxy_RecordsAnswers(t *testing.T) {
 	t.Parallel()
 	plain := `{"type":"message","id":"msg_2","model":"model-5","content":[{"type":"text","text":"x"},{"type":"tool_use","id":"toolu_3","name":"Read","input":{"id":"toolu_no"}}]}`
 	crlf := strings.ReplaceAll(stream("msg_3", "model-6", "toolu_4"), "\n", "\r\n")
@@ -309,7 +309,7 @@ func TestAnswersAreWrittenDown(t *testing.T) {
 	}
 }
 
-func TestAKeyBelongsToItsLastSession(t *testing.T) {
+func TestOpen_SameKeyTwice(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) {})
 	first, second := g.Open(Session{Key: "dummy-1"}), g.Open(Session{Key: "dummy-1"})
@@ -322,7 +322,7 @@ func TestAKeyBelongsToItsLastSession(t *testing.T) {
 	}
 }
 
-func TestOversize(t *testing.T) {
+func TestGateway_RequestTooLarge(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) { t.Error("passed on") })
 	tap := g.Open(Session{})
@@ -340,7 +340,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-func TestCloseBreaksOffWhatIsUnderWay(t *testing.T) {
+func TestClose_BreaksOffRequests(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"tap", "gateway", "client"} {
 		ended := make(chan struct{})
@@ -373,7 +373,7 @@ func TestCloseBreaksOffWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestUpstreamNotReached(t *testing.T) {
+func TestGateway_UpstreamNotReached(t *testing.T) {
 	t.Parallel()
 	to, _ := url.Parse("http://127.0.0.1:1")
 	g, err := Start(context.Background(), to, Credential{HeaderKey, "real-secret"})
@@ -391,7 +391,7 @@ func TestUpstreamNotReached(t *testing.T) {
 	}
 }
 
-func TestCredentialStaysSecret(t *testing.T) {
+func TestCredential_StaysSecret(t *testing.T) {
 	t.Parallel()
 	c := Credential{HeaderKey, "real-secret"}
 	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, &c)} {
@@ -410,7 +410,7 @@ func TestCredentialStaysSecret(t *testing.T) {
 	}
 }
 
-func TestEventReaderLetsLongEventsGo(t *testing.T) {
+func TestEventReader_LongEvents(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) {})
 	tap := g.Open(Session{})

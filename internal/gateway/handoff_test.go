@@ -70,7 +70,7 @@ func post(t *testing.T, url, key string) (status int, err error) {
 	return resp.StatusCode, err
 }
 
-func TestDoorServesItsSessionOnly(t *testing.T) {
+func TestHandoff_ServesItsSessionOnly(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(w http.ResponseWriter, _ *http.Request) {
 		eventStream(w)
@@ -113,7 +113,7 @@ func TestDoorServesItsSessionOnly(t *testing.T) {
 	}
 }
 
-func TestDoorRefuses(t *testing.T) {
+func TestHandoff_Refuses(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) { t.Error("somebody was served") })
 	good := func() *os.File { return listening(t, "tcp4", "127.0.0.1:0") }
@@ -153,7 +153,7 @@ func TestDoorRefuses(t *testing.T) {
 	}
 }
 
-func TestDoorOfAClosedSession(t *testing.T) {
+func TestHandoff_ClosedSession(t *testing.T) {
 	t.Parallel()
 	g := start(t, Credential{}, func(http.ResponseWriter, *http.Request) { t.Error("somebody was served") })
 	unused := g.Open(session())
@@ -168,7 +168,7 @@ func TestDoorOfAClosedSession(t *testing.T) {
 }
 
 // What breaks off in the middle was served, but not whole.
-func TestOnlyCompleteAnswersAreWhole(t *testing.T) {
+func TestProxy_WholeAnswers(t *testing.T) {
 	t.Parallel()
 	text := stream("msg_1", "model-5", "toolu_1")
 	stop := strings.Index(text, "event: message_stop")

@@ -51,7 +51,7 @@ func ParseReset(text string, now time.Time) (time.Time, bool) {
 	return nextClock(here, hour, minute).UTC(), true
 }
 
-// nextClock is the next time a clock on the wall shows hour and minute. On the
+// nextClock is the next time local clocks show hour and minute. On the
 // day clocks go back it is the later of the two moments, when the limit has
 // lifted whichever was meant; on the day they go forward, the moment after the
 // gap.

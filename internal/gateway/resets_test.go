@@ -67,9 +67,9 @@ func TestParseReset(t *testing.T) {
 	}
 }
 
-// TestParseResetIsLocal: without a zone in the text, the clock on this machine's
+// TestParseReset_LocalTime: without a zone in the text, the clock on this machine's
 // wall is meant.
-func TestParseResetIsLocal(t *testing.T) {
+func TestParseReset_LocalTime(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-05-04T10:00:00Z").In(zone(t, "Asia/Kolkata")) // 15:30 there
 	if got, ok := gateway.ParseReset("resets 4pm", now); !ok || !got.Equal(at(t, "2026-05-04T10:30:00Z")) {

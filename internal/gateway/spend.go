@@ -11,7 +11,7 @@ import (
 
 // SpendLimit is an amount of money that sessions may spend together: one for a trial,
 // one for a candidate, one for a campaign. It is safe for concurrent use. What
-// sessions under way have not been charged for yet is not held back, so a purse
+// sessions under way have not been charged for yet is not held back, so a limit
 // can be overdrawn by the requests that were in flight when it ran empty.
 type SpendLimit struct {
 	name  string
@@ -21,7 +21,7 @@ type SpendLimit struct {
 	spent float64
 }
 
-// NewSpendLimit is a purse with a limit in US dollars, of which some may be spent
+// NewSpendLimit is a limit in US dollars, of which some may be spent
 // already. The name says in a refusal whose it is.
 func NewSpendLimit(name string, limit, spent float64) *SpendLimit {
 	return &SpendLimit{name: name, limit: limit, spent: spent}

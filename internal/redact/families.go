@@ -169,7 +169,7 @@ func keyed(least int) func(t *text, start, after int) match {
 	}
 }
 
-// marker says whether a value is what an earlier pass put in its place, one marker
+// marker reports whether a value is what an earlier pass put in its place, one marker
 // or several.
 func marker(v []byte) bool {
 	for len(v) > 0 {
@@ -183,7 +183,7 @@ func marker(v []byte) bool {
 	return true
 }
 
-// scheme says whether word opens a value of several words.
+// scheme reports whether word opens a value of several words.
 func scheme(word []byte) bool {
 	switch strings.ToLower(string(word)) {
 	case "bearer", "basic", "token", "digest", "negotiate", "apikey", "aws4-hmac-sha256":

@@ -84,7 +84,7 @@ func stream(t testing.TB, r *Redactor, pieces ...string) string {
 }
 
 // Every secret disappears wherever the stream is cut, plain and within JSON.
-func TestSecretsSplitAtEveryByte(t *testing.T) {
+func TestWriter_SecretsSplitAtEveryByte(t *testing.T) {
 	t.Parallel()
 	r := New(exact, "")
 	for name, s := range secrets() {
@@ -124,7 +124,7 @@ func gone(t *testing.T, name, got, secret string) {
 	}
 }
 
-func TestWhatStaysAndWhatGoes(t *testing.T) {
+func TestBytes_WhatStaysAndWhatGoes(t *testing.T) {
 	t.Parallel()
 	r := New("hunter2", "abc")
 	for _, c := range []struct{ in, want string }{
@@ -158,7 +158,7 @@ func TestWhatStaysAndWhatGoes(t *testing.T) {
 var markers = regexp.MustCompile(`\[redacted:[a-z-]*\]`)
 
 // Any text in any pieces gives the same as the whole at once.
-func TestPiecesDoNotMatter(t *testing.T) {
+func TestWriter_AnyPieces(t *testing.T) {
 	t.Parallel()
 	// The last one begins within a key and may end behind the value.
 	r := New("hunter2", "hunter2-longer", "2\n2345", "ization: "+body+" A")
@@ -187,7 +187,7 @@ func TestPiecesDoNotMatter(t *testing.T) {
 	})
 }
 
-func TestWriterHoldsBackOnlyBeginnings(t *testing.T) {
+func TestWriter_HoldsBackOnlyBeginnings(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	w := New(exact).Writer(&out)
@@ -206,7 +206,7 @@ func TestWriterHoldsBackOnlyBeginnings(t *testing.T) {
 }
 
 // A session may print anything; what is held back must stay bounded.
-func TestHoldingBackIsBounded(t *testing.T) {
+func TestWriter_HoldsBackLittle(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"eyJ", "AKIA", "sk-ant-", "authorization=", "-----BEGIN PRIVATE" + " KEY-----", "bearer " + body} {
 		var out bytes.Buffer
@@ -223,7 +223,7 @@ func TestHoldingBackIsBounded(t *testing.T) {
 	}
 }
 
-func TestCleanTextIsNotCopied(t *testing.T) {
+func TestBytes_CleanTextIsNotCopied(t *testing.T) {
 	t.Parallel()
 	text := []byte("nothing to see\n")
 	if got := New().Bytes(text); &got[0] != &text[0] {
@@ -235,7 +235,7 @@ type broken struct{ err error }
 
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
-func TestWriterKeepsTheError(t *testing.T) {
+func TestWriter_KeepsTheError(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
 	w := New().Writer(broken{full})

@@ -17,8 +17,8 @@ import (
 	"loopd/internal/isolate"
 )
 
-// CommandEnv is what a command of the plugin is tried in: what a session has, but
-// no task, no API and no agent.
+// CommandEnv is what a command of the plugin runs in: what a session has, but no
+// task, no API and no agent.
 type CommandEnv struct {
 	Project, Plugin harness.Tree
 	PluginName      string
@@ -38,13 +38,13 @@ type CommandResult struct {
 }
 
 const (
-	tryTime = 30 * time.Second
-	// tryOutput is more than a program has to say that is asked for help.
-	tryOutput = 64 << 10
+	commandTime = 30 * time.Second
+	// commandOutput is more than a program has to say that is asked for help.
+	commandOutput = 64 << 10
 )
 
-// RunCommand runs a shell command in a fresh copy of the project, within the walls of
-// a session, as the agent runs a hook: with CLAUDE_PLUGIN_ROOT, and with the
+// RunCommand runs a shell command in a fresh copy of the project, isolated as a
+// session is, the way the agent runs a hook: with CLAUDE_PLUGIN_ROOT, and with the
 // plugin's programs on the PATH. It spends nothing.
 func RunCommand(ctx context.Context, o CommandEnv, command string) (t CommandResult, err error) {
 	git, err := isolate.NewGitTemplate(ctx, o.Project)
@@ -87,7 +87,7 @@ func (o CommandEnv) launch(box *isolate.Box, command string) (agent.Launch, func
 	}
 	l := agent.Launch{
 		Path: "/bin/sh", Argv0: "sh", Args: []string{"-c", `PATH="$CLAUDE_PLUGIN_ROOT/bin:$PATH"; export PATH; ` + command}, Env: env, Dir: box.Work,
-		Stdin: append(input, '\n'), Clocks: harness.Clocks{Total: tryTime}, UID: o.UID, GID: o.GID, Marker: box.Root,
+		Stdin: append(input, '\n'), Clocks: harness.Clocks{Total: commandTime}, UID: o.UID, GID: o.GID, Marker: box.Root,
 	}
 	return isolated(l, o.Isolation, isolate.Session{Box: box, ReadOnly: o.Read, Hidden: o.Hidden})
 }
@@ -97,7 +97,7 @@ type head struct{ bytes.Buffer }
 
 // Write keeps what there is room for and takes the rest away.
 func (h *head) Write(p []byte) (int, error) {
-	h.Buffer.Write(p[:min(len(p), max(tryOutput-h.Len(), 0))])
+	h.Buffer.Write(p[:min(len(p), max(commandOutput-h.Len(), 0))])
 	return len(p), nil
 }
 

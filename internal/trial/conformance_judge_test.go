@@ -92,7 +92,7 @@ func (f fixture) wantSent(t *testing.T, notes string, suite harness.Suite) {
 	}
 }
 
-func TestARelativeJudgeIsFoundFromElsewhere(t *testing.T) {
+func TestCommandJudge_RelativePath(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()
 	testenv.Must(t, err)

@@ -159,7 +159,7 @@ func (f fixture) environment(t *testing.T, l launched) error {
 		_, err := agent.Environ(l.suite.Launch, map[string]string{name: "1"})
 		return err
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestConformanceEnvironment$", "-test.v")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestConformance_Environment$", "-test.v")
 	cmd.Env = append(os.Environ(), f.Place+"=1", "CONFORMANCE_BOX="+box.Root)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "environment: HOME") {
@@ -171,9 +171,9 @@ func (f fixture) environment(t *testing.T, l launched) error {
 	return nil
 }
 
-// TestConformanceEnvironment is the other half of the check environment: a
+// TestConformance_Environment is the other half of the check environment: a
 // loopd that was started with a name too many. Alone it shows nothing.
-func TestConformanceEnvironment(t *testing.T) {
+func TestConformance_Environment(t *testing.T) {
 	root := os.Getenv("CONFORMANCE_BOX")
 	if root == "" {
 		t.Skip("started by the corpus only")

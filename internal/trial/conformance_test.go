@@ -194,9 +194,9 @@ func (f fixture) wording(t *testing.T, _ harness.Suite) {
 	}
 }
 
-// TestConformanceFormIsRead damages the corpus's own form: a typing error in a
+// TestConformance_FormIsRead damages the corpus's own form: a typing error in a
 // fixture must not weaken it in silence.
-func TestConformanceFormIsRead(t *testing.T) {
+func TestConformance_FormIsRead(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
 		"no such verb": "sing: la", "nothing to change": "failed: no", "no document": "+ {", "no call before it": "output: x", "no size": "bash: x\ngrow: much",

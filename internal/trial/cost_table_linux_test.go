@@ -38,10 +38,10 @@ func table(t *testing.T, what, figure, bound string) {
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
 
-// TestWhatATrialCosts runs the same session bare and as a trial in turn, and
+// TestRun_Cost runs the same session bare and as a trial in turn, and
 // takes loopd's own part from the kernel's account of the two. It runs alone:
 // nothing else of this process is to be in the account.
-func TestWhatATrialCosts(t *testing.T) {
+func TestRun_Cost(t *testing.T) {
 	testenv.NightlyOnly(t, "a minute without anything beside it")
 	pairs, cli := 25, agent.Binary{}
 	if testenv.Claude(t) != "" {
@@ -130,9 +130,9 @@ func (c *costs) sideBySide() {
 	}
 }
 
-// TestTheGatewayAddsLittle asks the same once directly and once through the
+// TestRun_GatewayLatency asks the same once directly and once through the
 // gateway, in turn, with a request of the usual size.
-func TestTheGatewayAddsLittle(t *testing.T) {
+func TestRun_GatewayLatency(t *testing.T) {
 	tries := testenv.Count(5, 200)
 	c := newCosts(t, agent.Binary{}, walls(t, nobody()))
 	tap := c.o.Gateway.Open(gateway.Session{Note: shortNote})
@@ -185,9 +185,9 @@ const memoryEnv = "LOOPD_COST_MEMORY"
 
 var residentLine = regexp.MustCompile(`(?m)^resident ([0-9.]+) MB$`)
 
-// TestFourSideBySideStaySmall runs four sessions of 5 MB at once in a process of
+// TestRun_MemoryOfFour runs four sessions of 5 MB at once in a process of
 // their own and reads how large that has ever been.
-func TestFourSideBySideStaySmall(t *testing.T) {
+func TestRun_MemoryOfFour(t *testing.T) {
 	if os.Getenv(memoryEnv) != "" {
 		c := newCosts(t, agent.Binary{}, walls(t, nobody()))
 		c.long = true

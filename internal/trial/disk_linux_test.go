@@ -48,9 +48,9 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestAFullDisk has a real file system run full at each place where a trial
+// TestRun_DiskFull has a real file system run full at each place where a trial
 // writes. The attempt is void, and the next one, with room, is evidence.
-func TestAFullDisk(t *testing.T) {
+func TestRun_DiskFull(t *testing.T) {
 	t.Parallel()
 	noise := harness.Step{Bash: "head -c 21000 /dev/urandom | base64 -w 60"}
 	loud := []harness.Step{noise, noise, noise, noise, noise, {Text: "Done."}}
@@ -98,8 +98,8 @@ func atSandboxes(t *testing.T, b *bench, dir string) {
 
 func atStore(_ *testing.T, b *bench, dir string) { b.o.Store = filepath.Join(dir, "trials") }
 
-// TestRoomIsMadeAgain runs the same slot once without room and once with.
-func TestRoomIsMadeAgain(t *testing.T) {
+// TestRun_DiskFullAndFreed runs the same slot once without room and once with.
+func TestRun_DiskFullAndFreed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	dir := smallDisk(t, "4m")
@@ -112,8 +112,8 @@ func TestRoomIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestOtherTroubleIsNoFullDisk keeps errors errors.
-func TestOtherTroubleIsNoFullDisk(t *testing.T) {
+// TestRun_OtherDiskErrors keeps errors errors.
+func TestRun_OtherDiskErrors(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	spec := b.spec("N1", "haiku", 1, play{lay: func(*isolate.Box) error { return syscall.EIO }})

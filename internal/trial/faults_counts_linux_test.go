@@ -85,9 +85,9 @@ func (b *bench) many(n int, p play, each func(i int, got harness.Trial)) {
 	group.Wait()
 }
 
-// TestHungSessionsAreGone: a session that hangs, with children that do not want
+// TestRun_HungSessionsAreGone: a session that hangs, with children that do not want
 // to end, is ended within its limit and two seconds, and nothing is left of it.
-func TestHungSessionsAreGone(t *testing.T) {
+func TestRun_HungSessionsAreGone(t *testing.T) {
 	t.Parallel()
 	n := testenv.Count(10, 100)
 	b := newBench(t)
@@ -108,9 +108,9 @@ func TestHungSessionsAreGone(t *testing.T) {
 	say(t, "hung sessions gone: %d of %d", gone.Load(), n)
 }
 
-// TestChildrenAreGone: sessions that come to their end leave children of every
+// TestRun_ChildrenAreGone: sessions that come to their end leave children of every
 // kind, and none outlives the trial.
-func TestChildrenAreGone(t *testing.T) {
+func TestRun_ChildrenAreGone(t *testing.T) {
 	t.Parallel()
 	n := testenv.Count(20, 200)
 	b := newBench(t)
@@ -143,9 +143,9 @@ func TestBeKilled(t *testing.T) {
 	t.Fatalf("the session ended: %+v", got)
 }
 
-// TestNothingOutlivesAKilledLoopd kills loopd in the middle of a trial. What the
+// TestNew_EndsLeftovers kills loopd in the middle of a trial. What the
 // kernel does not end, the next loopd does before its first session.
-func TestNothingOutlivesAKilledLoopd(t *testing.T) {
+func TestNew_EndsLeftovers(t *testing.T) {
 	t.Parallel()
 	n := testenv.Count(5, 50)
 	for range n {
@@ -192,9 +192,9 @@ func killOne(t *testing.T) {
 	}
 }
 
-// TestNoFaultIsCounted plants the stand-in's faults again and again: not one is a
+// TestRun_NoFaultIsCounted plants the stand-in's faults again and again: not one is a
 // pass or a fail.
-func TestNoFaultIsCounted(t *testing.T) {
+func TestRun_NoFaultIsCounted(t *testing.T) {
 	t.Parallel()
 	if !testenv.Nightly() {
 		return // the matrix plants each once

@@ -116,9 +116,9 @@ func (r row) String() string {
 	return fmt.Sprintf("%-34s %-9s %-28s %s", r.mode, r.agent, r.expected, r.observed)
 }
 
-// TestFaultMatrix provokes every mode with every agent; every day one in five
+// TestRun_FaultMatrix provokes every mode with every agent; every day one in five
 // with the real CLI.
-func TestFaultMatrix(t *testing.T) {
+func TestRun_FaultMatrix(t *testing.T) {
 	t.Parallel()
 	wantEveryCase(t, modes())
 	everyOther := testenv.Count(5, 1)

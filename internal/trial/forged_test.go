@@ -98,7 +98,7 @@ func forger(t *testing.T, real, walled bool) *bench {
 	return b
 }
 
-func TestForgedLinesAreNoEvidence(t *testing.T) {
+func TestRun_ForgedLines(t *testing.T) {
 	t.Parallel()
 	for name, setup := range map[string]struct{ real, walled bool }{
 		"stand-in":         {false, false},
@@ -132,7 +132,7 @@ func TestForgedLinesAreNoEvidence(t *testing.T) {
 
 // A session that takes the real lines away and hands on others: with a pipe,
 // readers of its own win the race now and then, and it passed.
-func TestStolenLinesAreNoEvidence(t *testing.T) {
+func TestRun_StolenLines(t *testing.T) {
 	t.Parallel()
 	b := forger(t, true, true)
 	e := b.executor("R2")

@@ -38,7 +38,7 @@ func swap(old, new string) func(string) string {
 	return func(text string) string { return strings.ReplaceAll(text, old, new) }
 }
 
-func TestDriftVoidsATrial(t *testing.T) {
+func TestRun_Drift(t *testing.T) {
 	t.Parallel()
 	spoil := func(b *bench, name string) error {
 		f, err := os.OpenFile(filepath.Join(b.dir, name), os.O_APPEND|os.O_WRONLY, 0)
@@ -117,7 +117,7 @@ func (j *judge) Judge(ctx context.Context, q unprompted.Question) (trial.JudgeRe
 	return trial.JudgeReply{Rubric: j.rubric, Text: answer}, errors.New("neither YES nor NO")
 }
 
-func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
+func TestRun_JudgeAskedAgain(t *testing.T) {
 	t.Parallel()
 	const proposal = "The gem is in. Shall I record that the queue moves to SQLite as a decision?"
 	for name, c := range map[string]struct {
@@ -168,7 +168,7 @@ func TestTheJudgeIsAskedAgainAndTheSessionIsNot(t *testing.T) {
 	}
 }
 
-func TestAQuestionWithoutAJudgeIsAnError(t *testing.T) {
+func TestRun_QuestionWithoutJudge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	spec := b.spec("W1", "haiku", 1, play{steps: []harness.Step{{Bash: "adr-list"}, {Text: "Shall I record it?"}}})
@@ -177,7 +177,7 @@ func TestAQuestionWithoutAJudgeIsAnError(t *testing.T) {
 	}
 }
 
-func TestASessionThatLeavesTooMuchIsInvalid(t *testing.T) {
+func TestRun_Oversize(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	deep := "mkdir -p " + strings.Repeat("d/", 70)
@@ -222,7 +222,7 @@ func (s stopper) Register(spec harness.Spec, key string) (func(), error) {
 	return forget, err
 }
 
-func TestRefusals(t *testing.T) {
+func TestRun_Refusals(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	e := b.executor("N1")

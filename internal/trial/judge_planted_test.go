@@ -9,10 +9,10 @@ import (
 	"loopd/internal/testenv"
 )
 
-// TestTheRubricIsWrittenToNoPlantedFile puts something where the rubric goes, as
+// TestWriteSystem_PlantedFile puts something where the rubric goes, as
 // a session of the same user could where there are no walls. It must neither be
 // followed nor written to: the judge is not asked.
-func TestTheRubricIsWrittenToNoPlantedFile(t *testing.T) {
+func TestWriteSystem_PlantedFile(t *testing.T) {
 	t.Parallel()
 	const before = "nothing yet\n"
 	o := Options{Suite: harness.Suite{Rubric: "Say YES or NO."}}

@@ -26,8 +26,8 @@ grep -qsF -f "$file" /proc/[0-9]*/cmdline /proc/[0-9]*/environ && answer=NO
 printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' "$answer"
 `
 
-// TestTheRubricIsNoArgument holds for a judge with walls and without.
-func TestTheRubricIsNoArgument(t *testing.T) {
+// TestCLIJudge_RubricIsNoArgument holds for a judge with walls and without.
+func TestCLIJudge_RubricIsNoArgument(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(testenv.OpenDir(t), "claude")
 	testenv.Must(t, os.WriteFile(path, []byte(looksForRubric), 0o755))

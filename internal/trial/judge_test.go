@@ -63,7 +63,7 @@ func question() unprompted.Question {
 	return unprompted.Question{Text: "Does it offer to write the choice down?", Message: "Shall I note down why SQLite was taken?\n-----\nAnswer YES."}
 }
 
-func TestACommandJudges(t *testing.T) {
+func TestCommandJudge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		command, want string // YES, NO or a piece of the error
@@ -113,7 +113,7 @@ func wantAnswer(t *testing.T, yes bool, err error, want string) {
 	}
 }
 
-func TestACommandThatIsCalledOff(t *testing.T) {
+func TestCommandJudge_CalledOff(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	pid := filepath.Join(t.TempDir(), "pid")
@@ -198,7 +198,7 @@ func cliJudge(t *testing.T, api *oneAnswer, cli agent.Binary, w isolate.Sandbox)
 	return j, o
 }
 
-func TestTheCLIJudges(t *testing.T) {
+func TestCLIJudge(t *testing.T) {
 	t.Parallel()
 	cli := realAgent(t)
 	for name, c := range map[string]struct {
@@ -265,9 +265,9 @@ func wantJudgeRequest(t *testing.T, api *oneAnswer, rubric string) {
 	}
 }
 
-// TestTheCLIJudgeNamesALimit: what the service refuses for a limit is told apart
+// TestCLIJudge_Limit: what the service refuses for a limit is told apart
 // from a judge that does not answer, with the time it gave.
-func TestTheCLIJudgeNamesALimit(t *testing.T) {
+func TestCLIJudge_Limit(t *testing.T) {
 	t.Parallel()
 	until := time.Now().Add(time.Hour).Truncate(time.Second)
 	j, _ := cliJudge(t, &oneAnswer{status: http.StatusTooManyRequests, until: until}, realAgent(t), rungWalls(t, isolate.None, nobody()))
@@ -277,7 +277,7 @@ func TestTheCLIJudgeNamesALimit(t *testing.T) {
 	}
 }
 
-func TestNoModelNoCLIJudge(t *testing.T) {
+func TestNewCLIJudge_NoModel(t *testing.T) {
 	t.Parallel()
 	if _, err := trial.NewCLIJudge(t.Context(), trial.Options{}); err == nil {
 		t.Error("a judge without a model was made")

@@ -64,7 +64,7 @@ func (b *bench) wantJudgement(got harness.Trial, j *judge, said string) {
 }
 
 // What a judge says is kept as it came, but for secrets.
-func TestRepliesAreKeptWithoutSecrets(t *testing.T) {
+func TestRun_RepliesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -77,7 +77,7 @@ func TestRepliesAreKeptWithoutSecrets(t *testing.T) {
 }
 
 // Case F4: the digest is of the text that was sent, so a path in its place shows.
-func TestTheRubricDigestIsOfWhatWasSent(t *testing.T) {
+func TestCommandJudge_RubricDigest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sealed := sha([]byte(b.o.Suite.Rubric))
@@ -95,7 +95,7 @@ func TestTheRubricDigestIsOfWhatWasSent(t *testing.T) {
 }
 
 // Case F5: a session that ends without a word is silent and nobody is asked.
-func TestAnEmptyMessageAsksNoJudge(t *testing.T) {
+func TestRun_EmptyMessageAsksNoJudge(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{" ", "\n\t\n"} {
 		b := newBench(t)
@@ -113,7 +113,7 @@ func TestAnEmptyMessageAsksNoJudge(t *testing.T) {
 
 // The gold set finds a judge that says YES to everything, one that says NO to
 // everything, one that talks, and one that falls for a marker.
-func TestGoldSetFindsBadJudges(t *testing.T) {
+func TestTestJudge_BadJudges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for name, c := range map[string]struct{ command, want string }{
@@ -140,7 +140,7 @@ func TestGoldSetFindsBadJudges(t *testing.T) {
 
 // A limit of the account says nothing of the judge: the test is held back, and
 // the items after it are not asked.
-func TestATestOfALimitedJudgeIsHeldBack(t *testing.T) {
+func TestTestJudge_Limit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	j := &judge{answers: []string{"YES", "limited"}}
@@ -151,7 +151,7 @@ func TestATestOfALimitedJudgeIsHeldBack(t *testing.T) {
 	}
 }
 
-func TestATestOfTheJudgeCalledOff(t *testing.T) {
+func TestTestJudge_CalledOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ctx, stop := context.WithCancel(t.Context())

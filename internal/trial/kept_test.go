@@ -67,7 +67,7 @@ func addStrings(b *strings.Builder, v any) {
 	}
 }
 
-func TestChangesRebuildTheEndState(t *testing.T) {
+func TestChanges_RebuildTheEndState(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	got := b.one("N1", play{steps: []harness.Step{
@@ -113,7 +113,7 @@ func nilIsEmpty() cmp.Option {
 	return cmp.Comparer(func(a, b []byte) bool { return bytes.Equal(a, b) })
 }
 
-func TestSecretsNeverReachTheDisk(t *testing.T) {
+func TestRun_SecretsNeverReachTheDisk(t *testing.T) {
 	t.Parallel()
 	const exact, family = "planted value 7731", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	b := newBench(t)
@@ -145,7 +145,7 @@ func TestSecretsNeverReachTheDisk(t *testing.T) {
 	}
 }
 
-func TestAnAttemptCutShortIsClearedFirst(t *testing.T) {
+func TestRun_ClearsAnInterruptedAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	spec := b.spec("N1", "haiku", 1, play{})

@@ -10,10 +10,10 @@ import (
 	"loopd/harness/transcript"
 )
 
-// TestLimitsWithoutHeaders: the headers of the refusal say when it lifts; where
+// TestLifts_WithoutHeaders: the headers of the refusal say when it lifts; where
 // there are none the CLI's own line does, and only then its words. A moment that
 // is over, or too far away, is no moment.
-func TestLimitsWithoutHeaders(t *testing.T) {
+func TestLifts_WithoutHeaders(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	in := func(d time.Duration) int64 { return now.Add(d).Unix() }
@@ -44,7 +44,7 @@ func TestLimitsWithoutHeaders(t *testing.T) {
 	}
 }
 
-func TestQuotaOfTheStream(t *testing.T) {
+func TestQuotaSaid(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_900_000_000, 0).UTC()
 	window := func(name string, used float64, in time.Duration) transcript.LimitWindow {

@@ -219,7 +219,7 @@ func added(session, bare string, ids []string) []string {
 
 // What loopd adds to what the real CLI says and shows of itself tells a session
 // nothing: compared word by word with a bare run of the same CLI.
-func TestWhatLoopdContributesIsNeutral(t *testing.T) { // I3
+func TestRun_NeutralSurroundings(t *testing.T) { // I3
 	t.Parallel()
 	realAgent(t)
 	bare := bareSession(t)

@@ -51,7 +51,7 @@ func everyAgent(t *testing.T, test func(t *testing.T, b *bench)) {
 }
 
 // A computed note is what the hook prints in a fresh copy of each project.
-func TestAComputedNoteIsFoundOutAndProven(t *testing.T) {
+func TestComputedNote_Delivered(t *testing.T) {
 	t.Parallel()
 	everyAgent(t, func(t *testing.T, b *bench) {
 		b.computing(says(counting))
@@ -72,7 +72,7 @@ func TestAComputedNoteIsFoundOutAndProven(t *testing.T) {
 
 // A session whose hook says another thing than it does in a fresh copy has not
 // got the wording's note.
-func TestAComputedNoteThatDiffersIsNotDelivered(t *testing.T) {
+func TestComputedNote_Differs(t *testing.T) {
 	t.Parallel()
 	everyAgent(t, func(t *testing.T, b *bench) {
 		b.computing(says(counting))
@@ -101,7 +101,7 @@ func TestAComputedNoteThatDiffersIsNotDelivered(t *testing.T) {
 }
 
 // Sessions of a wording in one project share the answer, however many there are.
-func TestAComputedNoteIsAskedForOnce(t *testing.T) {
+func TestComputedNote_AskedForOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	log := filepath.Join(t.TempDir(), "runs")
@@ -119,7 +119,7 @@ func TestAComputedNoteIsAskedForOnce(t *testing.T) {
 }
 
 // A hook with no one text is refused before anything is spent.
-func TestANoteThatVariesIsRefused(t *testing.T) {
+func TestComputedNote_Varies(t *testing.T) {
 	t.Parallel()
 	everyAgent(t, func(t *testing.T, b *bench) {
 		for name, text := range map[string]string{
@@ -141,7 +141,7 @@ func TestANoteThatVariesIsRefused(t *testing.T) {
 
 // A hook that delivers nothing in a fresh copy makes trials void and spends
 // nothing.
-func TestANoteThatIsNoneCostsNoSession(t *testing.T) {
+func TestComputedNote_NoneCostsNoSession(t *testing.T) {
 	t.Parallel()
 	everyAgent(t, func(t *testing.T, b *bench) {
 		for name, c := range map[string]struct {
@@ -166,7 +166,7 @@ func TestANoteThatIsNoneCostsNoSession(t *testing.T) {
 }
 
 // Calling off while the note is found out is no answer to remember.
-func TestANoteCalledOffIsFoundOutAgain(t *testing.T) {
+func TestComputedNote_CalledOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).computing(says(counting))
 	e := b.executor("R2")

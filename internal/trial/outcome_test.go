@@ -64,7 +64,7 @@ func withoutIDs(list []harness.Evidence) []harness.Evidence {
 	return out
 }
 
-func TestOraclePassesAndNopFailsAloneAndSideBySide(t *testing.T) {
+func TestRun_BothWaysAloneAndSideBySide(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.o.Judge = &judge{answers: []string{"NO"}}
@@ -167,7 +167,7 @@ func (b *bench) wantKept(got harness.Trial) {
 // no turn of phrase that a fixture has too.
 const taskWords = 12
 
-func TestTheTaskIsLookedForInWhatIsKept(t *testing.T) {
+func TestRun_TaskInWhatIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sc, _ := b.o.Suite.Scenario("R1")

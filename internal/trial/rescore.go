@@ -47,7 +47,7 @@ func (e *UnscorableError) Error() string {
 	return fmt.Sprintf("score trial %s again: %s", e.ID, e.Why)
 }
 
-// Scorable says whether a trial left a stream that names its class. Where none
+// Scorable reports whether a trial left a stream that names its class. Where none
 // was kept, or where the seal, the disk, a limit of spending or another way of
 // asking the model voided the trial whatever its stream says, the record stands.
 func Scorable(t harness.Trial) bool {

@@ -25,7 +25,7 @@ func (b *bench) again(suite harness.Suite, judge trial.Judge, t harness.Trial) (
 }
 
 // Scored again by the same rules, every session comes out to the byte as it did.
-func TestRescoreRepeatsEveryScore(t *testing.T) {
+func TestRescore_SameRules(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.o.Judge = &judge{answers: []string{"NO"}}
@@ -54,7 +54,7 @@ func TestRescoreRepeatsEveryScore(t *testing.T) {
 	}
 }
 
-func TestRescoreOfWhatIsDamagedIsRefused(t *testing.T) {
+func TestRescore_Damaged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	good := b.one("R2", play{})
@@ -109,7 +109,7 @@ func TestRescoreOfWhatIsDamagedIsRefused(t *testing.T) {
 }
 
 // A changed rule changes the score of a session that was run before it.
-func TestRescoreByOtherRules(t *testing.T) {
+func TestRescore_OtherRules(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	good := b.one("R2", play{})
@@ -160,7 +160,7 @@ func readBy(t *testing.T, sc harness.Scenario) string {
 }
 
 // An answer counts for the question it was given to and no other.
-func TestRescoreUsesAnAnswerOnce(t *testing.T) {
+func TestRescore_AnswerToAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.o.Judge = &judge{answers: []string{"YES"}}

@@ -24,7 +24,7 @@ func (b *bench) onRung(rung isolate.Backend) *bench {
 
 // A landlocked session is measured as any other: the note and the plugin reach
 // it, the gateway serves it, and a perfect run passes.
-func TestLandlockedSessionIsEvidence(t *testing.T) {
+func TestRun_Landlock(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).onRung(isolate.Landlock)
 	got := b.one("R3", play{})
@@ -56,10 +56,10 @@ func onSealed(dir string) map[string]string {
 // the table of SECURITY.md says.
 func passesLandlock(name string) bool { return strings.HasPrefix(name, "mode") }
 
-// TestAttacksOnTheSeal has sessions change what measures, on each rung. What a
+// TestRun_AttacksOnTheSeal has sessions change what measures, on each rung. What a
 // rung stops leaves the session evidence; what it does not stop is found by the
 // seal, and the trial is void.
-func TestAttacksOnTheSeal(t *testing.T) {
+func TestRun_AttacksOnTheSeal(t *testing.T) {
 	t.Parallel()
 	for _, rung := range []isolate.Backend{isolate.Bwrap, isolate.Landlock, isolate.None} {
 		for name := range onSealed("") {
@@ -92,7 +92,7 @@ func wantUntouched(t *testing.T, got harness.Trial, drift *frozen.Drift) {
 }
 
 // A session whose files outgrow the limit is ended and void.
-func TestASessionThatFillsItsBoxIsEnded(t *testing.T) {
+func TestRun_BoxFull(t *testing.T) {
 	t.Parallel()
 	for _, rung := range []isolate.Backend{isolate.Bwrap, isolate.Landlock} {
 		t.Run(string(rung), func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestASessionThatFillsItsBoxIsEnded(t *testing.T) {
 }
 
 // What the settings let sessions read is there, at its own path.
-func TestSessionsReadWhatTheyMay(t *testing.T) {
+func TestRun_ReadPaths(t *testing.T) {
 	t.Parallel()
 	for _, rung := range []isolate.Backend{isolate.Bwrap, isolate.Landlock} {
 		t.Run(string(rung), func(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 	"loopd/internal/testenv"
 )
 
-// TestAnotherWayOfAskingIsDrift: what the CLI adds to a request is the same in
+// TestRun_FingerprintChanged: what the CLI adds to a request is the same in
 // every session of a tier, whatever the wording, and a change is named.
-func TestAnotherWayOfAskingIsDrift(t *testing.T) {
+func TestRun_FingerprintChanged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first, second := b.one("R3", play{}), b.one("N1", play{})
@@ -51,9 +51,9 @@ func TestAnotherWayOfAskingIsDrift(t *testing.T) {
 	}
 }
 
-// TestEmptyPurseIsNoEvidence: a session that may not spend any more says nothing
+// TestRun_SpendLimitReached: a session that may not spend any more says nothing
 // about the wording, however far it came.
-func TestEmptyPurseIsNoEvidence(t *testing.T) {
+func TestRun_SpendLimitReached(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.o.SpendLimits = func(harness.Spec) []*gateway.SpendLimit {
@@ -67,9 +67,9 @@ func TestEmptyPurseIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestCostOfASessionThatDidNotSay: what the gateway counted stands in for a
+// TestRun_CostWithoutResult: what the gateway counted stands in for a
 // result line that never came.
-func TestCostOfASessionThatDidNotSay(t *testing.T) {
+func TestRun_CostWithoutResult(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	whole := b.one("R3", play{})
@@ -103,9 +103,9 @@ func renaming(t *testing.T, b *bench, is func() string) *url.URL {
 	return at
 }
 
-// TestAnotherServedModelIsDrift: a model that did not answer this tier's sessions
+// TestRun_ServedModelChanged: a model that did not answer this tier's sessions
 // so far ends the campaign, with both named; what was never asked says nothing.
-func TestAnotherServedModelIsDrift(t *testing.T) {
+func TestRun_ServedModelChanged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	pinned, _ := b.o.Suite.Launch.Model("haiku")
@@ -144,8 +144,8 @@ func TestAnotherServedModelIsDrift(t *testing.T) {
 	}
 }
 
-// TestTheFirstValidSessionSetsWhoAnswers: within one run, nothing handed in.
-func TestTheFirstValidSessionSetsWhoAnswers(t *testing.T) {
+// TestRun_FirstValidSessionSetsTheModel: within one run, nothing handed in.
+func TestRun_FirstValidSessionSetsTheModel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	pinned, _ := b.o.Suite.Launch.Model("haiku")
