@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/memory"
+	"github.com/go-git/go-git/v5/storage/transactional"
 )
 
 // Branches is where the branches of a repository are.
@@ -17,22 +21,27 @@ const Branches = "refs/heads/"
 // Parents are commits of that repository. A branch that exists gives a *ConflictError, also where it names this very
 // commit; a name under loopd/ is refused, for those come and go with campaigns.
 func (u *User) WriteBranch(ctx context.Context, c Commit, name string) (string, error) {
-	ref, err := u.newBranch(ctx, name)
+	hash, err := u.writeBranch(ctx, c, name)
 	if err != nil {
-		return "", fmt.Errorf("write branch %q: %w", name, err)
-	}
-	store := &overlay{readOnly: openReadOnly(u.place), fresh: map[plumbing.Hash]plumbing.EncodedObject{}}
-	hash, err := c.store(store)
-	if err != nil {
-		return "", fmt.Errorf("write branch %q: %w", name, err)
-	}
-	if err := send(ctx, u.git, store, store.order); err != nil {
-		return "", fmt.Errorf("write branch %q: %w", name, err)
-	}
-	if err := u.updateRef(ctx, ref, "", "create %s %s\n", ref, hash.String()); err != nil {
 		return "", fmt.Errorf("write branch %q: %w", name, err)
 	}
 	return hash.String(), nil
+}
+
+func (u *User) writeBranch(ctx context.Context, c Commit, name string) (hash plumbing.Hash, err error) {
+	ref, err := u.newBranch(ctx, name)
+	if err != nil {
+		return hash, err
+	}
+	fresh := memory.NewStorage() // new objects stay in memory until git is given them
+	store := transactional.NewObjectStorage(openReadOnly(u.place), &fresh.ObjectStorage)
+	if hash, err = c.store(store); err != nil {
+		return hash, err
+	}
+	if err := send(ctx, u.git, store, slices.Collect(maps.Keys(fresh.Objects))); err != nil {
+		return hash, err
+	}
+	return hash, u.updateRef(ctx, ref, "", "create %s %s\n", ref, hash)
 }
 
 // newBranch says under which reference a branch of this name may be made.
@@ -71,43 +80,3 @@ type BranchNameError struct{ Name, Why string }
 
 // Error says why; what was being done names the branch.
 func (e *BranchNameError) Error() string { return e.Why }
-
-// overlay reads the user's objects and keeps new ones in memory until git is given them.
-type overlay struct {
-	readOnly
-	fresh map[plumbing.Hash]plumbing.EncodedObject
-	order []plumbing.Hash
-}
-
-// SetEncodedObject keeps an object.
-func (o *overlay) SetEncodedObject(obj plumbing.EncodedObject) (plumbing.Hash, error) {
-	h := obj.Hash()
-	if _, known := o.fresh[h]; !known {
-		o.fresh[h], o.order = obj, append(o.order, h)
-	}
-	return h, nil
-}
-
-// EncodedObject looks among the new objects first.
-func (o *overlay) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
-	if obj, ok := o.fresh[h]; ok && (t == plumbing.AnyObject || t == obj.Type()) {
-		return obj, nil
-	}
-	return o.readOnly.EncodedObject(t, h)
-}
-
-// HasEncodedObject looks among the new objects first.
-func (o *overlay) HasEncodedObject(h plumbing.Hash) error {
-	if _, ok := o.fresh[h]; ok {
-		return nil
-	}
-	return o.readOnly.HasEncodedObject(h)
-}
-
-// EncodedObjectSize looks among the new objects first.
-func (o *overlay) EncodedObjectSize(h plumbing.Hash) (int64, error) {
-	if obj, ok := o.fresh[h]; ok {
-		return obj.Size(), nil
-	}
-	return o.readOnly.EncodedObjectSize(h)
-}

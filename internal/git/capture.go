@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
 // maxCommits bounds the history that is read of one branch.
@@ -137,7 +137,7 @@ func refsBelow(store storer.ReferenceStorer, prefix string) ([]namedRef, error) 
 }
 
 // beyondShallow lists the parents a shallow clone does not have.
-func beyondShallow(store readOnly) ([]plumbing.Hash, error) {
+func beyondShallow(store *filesystem.Storage) ([]plumbing.Hash, error) {
 	edges, err := store.Shallow()
 	if err != nil {
 		return nil, err
@@ -179,35 +179,12 @@ func subject(message string) string {
 
 // Tracked lists the paths of a commit's files.
 func (u *User) Tracked(commit string) (map[string]bool, error) {
-	h, err := parseHash(commit)
-	if err != nil {
-		return nil, fmt.Errorf("list files: %w", err)
-	}
-	store := openReadOnly(u.place)
-	c, err := object.GetCommit(store, h)
-	if err != nil {
-		return nil, fmt.Errorf("list files of %s: %w", commit, err)
-	}
 	out := make(map[string]bool)
-	var list func(tree plumbing.Hash, prefix string) error
-	list = func(tree plumbing.Hash, prefix string) error {
-		t, err := object.GetTree(store, tree)
-		if err != nil {
-			return err
-		}
-		for _, e := range t.Entries {
-			if e.Mode == filemode.Dir {
-				err = list(e.Hash, prefix+e.Name+"/")
-			} else if out[prefix+e.Name] = true; len(out) > maxTreeFiles {
-				err = fmt.Errorf("more than %d files", maxTreeFiles)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	err := walkTree(openReadOnly(u.place), commit, "", func(path string, _ object.TreeEntry) error {
+		out[path] = true
 		return nil
-	}
-	if err := list(c.TreeHash, ""); err != nil {
+	})
+	if err != nil {
 		return nil, fmt.Errorf("list files of %s: %w", commit, err)
 	}
 	return out, nil

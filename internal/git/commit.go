@@ -78,11 +78,10 @@ func badIdent(text string) bool {
 }
 
 func (c Commit) writeTree(store storer.EncodedObjectStorer) (plumbing.Hash, error) {
-	dir, err := nest(c.Tree)
-	if err != nil {
+	if err := checkFiles(c.Tree); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	tree, err := writeTree(store, dir)
+	tree, err := writeTree(store, c.Tree)
 	if err != nil || c.Subdir == "" || c.Subdir == "." {
 		return tree, err
 	}

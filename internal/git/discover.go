@@ -35,7 +35,7 @@ func discover(dir string) (place, error) {
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return place{}, err
 		case looksBare(root):
-			return place{}, &UnsupportedError{Dir: root, Feature: "no worktree (it is bare)", Help: "name a directory of a checkout"}
+			return place{}, unsupported(root, "no worktree (it is bare)", "name a directory of a checkout")
 		case filepath.Dir(root) == root:
 			return place{}, &NotRepositoryError{Dir: dir}
 		}

@@ -29,21 +29,6 @@ func (e *NotRepositoryError) ExitCode() int { return hint.Usage }
 // Hint returns the command that makes one.
 func (e *NotRepositoryError) Hint() string { return "git init" }
 
-// UnsupportedError says that a repository is of a kind loopd does not work with, and what would help.
-type UnsupportedError struct {
-	Dir     string
-	Feature string
-	Help    string
-}
-
-// Error names the repository, the feature and the way out.
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("repository %s uses %s, which is not supported: %s", e.Dir, e.Feature, e.Help)
-}
-
-// ExitCode returns the code of wrong usage.
-func (e *UnsupportedError) ExitCode() int { return hint.Usage }
-
 // ConflictError says that a reference does not have the value its writer expected. An empty value means that the
 // reference does not exist.
 type ConflictError struct {

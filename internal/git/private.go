@@ -90,7 +90,7 @@ func OpenPrivate(dir string) (*Private, error) {
 		return nil, fmt.Errorf("open private repository: %w", &NotRepositoryError{Dir: dir})
 	}
 	p := &Private{dir: dir}
-	if _, err := gogit.Open(p.store(), nil); err != nil {
+	if _, err := p.store().Reference(plumbing.HEAD); err != nil {
 		return nil, fmt.Errorf("open private repository: %w", err)
 	}
 	return p, nil
@@ -113,7 +113,7 @@ func (p *Private) Tree(commit string) (map[string]File, error) {
 	return files, nil
 }
 
-// Has says whether the repository holds every one of these objects.
+// Has reports whether the repository holds every one of these objects.
 func (p *Private) Has(hashes ...string) bool {
 	store := p.store()
 	for _, hash := range hashes {
@@ -182,6 +182,3 @@ func (p *Private) SweepLocks() ([]string, error) {
 	}
 	return append(removed, objects...), nil
 }
-
-// ZeroRefs names the references whose file a crash left empty or without a hash in it.
-func (p *Private) ZeroRefs() ([]string, error) { return brokenRefs(p.dir, "refs") }

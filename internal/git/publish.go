@@ -48,29 +48,12 @@ func (u *User) publish(ctx context.Context, from *Private, hash, ref, old string
 	return u.updateRef(ctx, ref, old, "update %s %s %s\n", ref, hash, old)
 }
 
-// DeleteRef removes a branch under refs/heads/loopd/, provided that it names old now. One that is gone already is
-// not an error.
-func (u *User) DeleteRef(ctx context.Context, ref, old string) error {
-	if _, err := parseHash(old); err != nil {
-		return fmt.Errorf("delete %s: %w", ref, err)
-	}
-	if done, err := u.prepare(ref, "", old); err != nil {
-		return fmt.Errorf("delete %s: %w", ref, err)
-	} else if done {
-		return nil
-	}
-	if err := u.updateRef(ctx, ref, old, "delete %s %s\n", ref, old); err != nil {
-		return fmt.Errorf("delete %s: %w", ref, err)
-	}
-	return nil
-}
-
 // prepare checks a change of a reference before anything is written, and reports whether it is done already.
 func (u *User) prepare(ref, hash, old string) (done bool, err error) {
 	if err := checkRef(ref, PublishedPrefix); err != nil {
 		return false, err
 	}
-	if err := u.mend(ref); err != nil {
+	if err := u.repair(ref); err != nil {
 		return false, err
 	}
 	got, err := u.Ref(ref)
@@ -87,8 +70,8 @@ func (u *User) prepare(ref, hash, old string) (done bool, err error) {
 	return false, u.notCheckedOut(ref)
 }
 
-// mend removes the file of a broken reference, under the lock git would take, because git refuses to replace it.
-func (u *User) mend(ref string) error {
+// repair removes the file of a broken reference, under the lock git would take, because git refuses to replace it.
+func (u *User) repair(ref string) error {
 	path := filepath.Join(u.place.common, filepath.FromSlash(ref))
 	if broken, err := brokenRef(path); err != nil || !broken {
 		return err
@@ -97,7 +80,7 @@ func (u *User) mend(ref string) error {
 	if err != nil {
 		return err
 	}
-	broken, err := brokenRef(path) // it may have been mended while we waited
+	broken, err := brokenRef(path) // it may have been repaired while we waited
 	if err == nil && broken {
 		err = os.Remove(path)
 	}

@@ -60,7 +60,7 @@ func TestPublishLeavesTheUsersWorkAlone(t *testing.T) {
 			t.Parallel()
 			dir := userRepo(t)
 			prepare(t, dir)
-			publishAndDelete(t, dir, dir)
+			publishFrom(t, dir, dir)
 		})
 	}
 }
@@ -70,11 +70,11 @@ func TestPublishFromALinkedWorktree(t *testing.T) {
 	dir, linked := userRepo(t), filepath.Join(t.TempDir(), "linked")
 	testenv.Git(t, dir, "worktree", "add", "-q", "-b", "side", linked)
 	testenv.Write(t, filepath.Join(linked, "README"), "edited in the linked one\n")
-	publishAndDelete(t, dir, linked)
+	publishFrom(t, dir, linked)
 }
 
-// publishAndDelete publishes from where the worktree at is, and looks at main before and after.
-func publishAndDelete(t *testing.T, main, at string) {
+// publishFrom publishes from where the worktree at is, and looks at main before and after.
+func publishFrom(t *testing.T, main, at string) {
 	t.Helper()
 	u, p := openUser(t, at), newPrivate(t)
 	before, beforeAt := testenv.Snapshot(t, main, untouched...), testenv.Snapshot(t, at, ".git")
@@ -91,11 +91,6 @@ func publishAndDelete(t *testing.T, main, at string) {
 	if got := testenv.Git(t, main, "diff", "--name-only", hash+"~", hash); got != "tools/plugin/skills/one/SKILL.md" {
 		t.Errorf("the branch changes %q", got)
 	}
-	testenv.Must(t, u.DeleteRef(t.Context(), branch, hash))
-	if got, err := u.Ref(branch); err != nil || got != "" {
-		t.Errorf("after deletion: got %q and error %v, want none", got, err)
-	}
-	testenv.Same(t, "repository after deletion", before, testenv.Snapshot(t, main, untouched...))
 	testenv.Same(t, "worktree", beforeAt, testenv.Snapshot(t, at, ".git"))
 }
 
@@ -132,12 +127,6 @@ func TestPublishComparesAndSwaps(t *testing.T) {
 			testenv.Must(t, u.Publish(t.Context(), p, two, branch+"-2", ""))
 		}
 	}
-	if _, ok := errors.AsType[*ConflictError](u.DeleteRef(t.Context(), branch, one)); !ok {
-		t.Error("a branch with another value was deleted")
-	}
-	if err := u.DeleteRef(t.Context(), branch+"-absent", one); err != nil {
-		t.Errorf("deleting what is gone: %v", err)
-	}
 	fsck(t, dir)
 }
 
@@ -146,15 +135,11 @@ func TestPublishRefusesOtherReferences(t *testing.T) {
 	dir := userRepo(t)
 	u, p := openUser(t, dir), newPrivate(t)
 	hash := candidate(t, p, u, "one")
-	head := testenv.Git(t, dir, "rev-parse", "HEAD")
 	before := testenv.Snapshot(t, dir)
 	for _, ref := range []string{"refs/heads/trunk", "HEAD", "refs/tags/loopd/x", "refs/heads/loopd", "refs/heads/loopd/", "refs/heads/loopd/../trunk",
 		"refs/heads/loopd/a b", "refs/heads/loopd/a\ndelete refs/heads/trunk", "refs/heads/loopd/x.lock", "refs/heads/loopdx/y", ""} {
 		if err := u.Publish(t.Context(), p, hash, ref, ""); err == nil {
 			t.Errorf("published to %q", ref)
-		}
-		if err := u.DeleteRef(t.Context(), ref, head); err == nil {
-			t.Errorf("deleted %q", ref)
 		}
 	}
 	testenv.Same(t, "repository", before, testenv.Snapshot(t, dir))
@@ -189,9 +174,6 @@ func TestPublishAfterDamage(t *testing.T) {
 			testenv.Must(t, u.Publish(t.Context(), p, hash, branch, ""))
 			if got := testenv.Git(t, dir, "rev-parse", branch); got != hash {
 				t.Errorf("got %s, want %s", got, hash)
-			}
-			if broken, err := u.ZeroRefs(); err != nil || len(broken) > 0 {
-				t.Errorf("broken references: %v, %v", broken, err)
 			}
 			fsck(t, dir)
 		})
@@ -266,16 +248,12 @@ func TestPublishMovesNoBranchThatIsCheckedOut(t *testing.T) {
 	testenv.Must(t, u.Publish(t.Context(), p, one, branch, ""))
 	linked := filepath.Join(t.TempDir(), "linked")
 	testenv.Git(t, dir, "worktree", "add", "-q", linked, strings.TrimPrefix(branch, "refs/heads/"))
-	for what, err := range map[string]error{
-		"move":   u.Publish(t.Context(), p, two, branch, one),
-		"delete": u.DeleteRef(t.Context(), branch, one),
-	} {
-		if _, ok := errors.AsType[*CheckedOutError](err); !ok {
-			t.Errorf("%s: got %v, want a CheckedOutError", what, err)
-		}
+	err := u.Publish(t.Context(), p, two, branch, one)
+	if _, ok := errors.AsType[*CheckedOutError](err); !ok {
+		t.Errorf("got %v, want a CheckedOutError", err)
 	}
 	testenv.Git(t, dir, "worktree", "remove", linked)
-	if err := u.DeleteRef(t.Context(), branch, one); err != nil {
+	if err := u.Publish(t.Context(), p, two, branch, one); err != nil {
 		t.Errorf("once it is not checked out: %v", err)
 	}
 }

@@ -110,23 +110,6 @@ func brokenRef(path string) (bool, error) {
 	return err == nil && !isHash(text) && !strings.HasPrefix(text, "ref: "), err
 }
 
-func brokenRefs(gitDir, below string) ([]string, error) {
-	var names []string
-	err := walkFiles(filepath.Join(gitDir, filepath.FromSlash(below)), func(path string, _ fs.DirEntry) error {
-		broken, err := brokenRef(path)
-		if err != nil || !broken || strings.HasSuffix(path, ".lock") {
-			return err
-		}
-		name, err := filepath.Rel(gitDir, path)
-		names = append(names, filepath.ToSlash(name))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for broken references: %w", err)
-	}
-	return names, nil
-}
-
 func always(fs.FileInfo) bool { return true }
 
 // sweep removes the files below dir whose name matches and for which stale holds.

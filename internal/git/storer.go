@@ -3,55 +3,50 @@ package git
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
-	"github.com/go-git/go-git/v5/config"
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	format "github.com/go-git/go-git/v5/plumbing/format/config"
-	"github.com/go-git/go-git/v5/plumbing/format/index"
-	"github.com/go-git/go-git/v5/storage"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+
+	"loopd/internal/hint"
 )
 
 var errReadOnly = errors.New("the user's repository is read-only here")
 
-// readOnly is the user's repository as go-git sees it: everything can be read and nothing written. It also hides the
-// extensions that go-git does not know although reading objects and references works the same with them.
-type readOnly struct {
-	*filesystem.Storage
+// readOnlyFS refuses whatever would change a file, so that nothing go-git does can change the user's repository.
+type readOnlyFS struct{ billy.Filesystem }
+
+func (f readOnlyFS) OpenFile(name string, flag int, mode os.FileMode) (billy.File, error) {
+	if flag != os.O_RDONLY {
+		return nil, errReadOnly
+	}
+	return f.Filesystem.OpenFile(name, flag, mode)
 }
 
-var _ storage.Storer = readOnly{}
+func (readOnlyFS) Create(string) (billy.File, error)           { return nil, errReadOnly }
+func (readOnlyFS) TempFile(string, string) (billy.File, error) { return nil, errReadOnly }
+func (readOnlyFS) Rename(string, string) error                 { return errReadOnly }
+func (readOnlyFS) Remove(string) error                         { return errReadOnly }
+func (readOnlyFS) MkdirAll(string, os.FileMode) error          { return errReadOnly }
+func (readOnlyFS) Symlink(string, string) error                { return errReadOnly }
 
-func openReadOnly(p place) readOnly {
-	fsys := dotgit.NewRepositoryFilesystem(osfs.New(p.gitDir), osfs.New(p.common))
-	return readOnly{filesystem.NewStorageWithOptions(fsys, cache.NewObjectLRUDefault(), filesystem.Options{
-		AlternatesFS: osfs.New(string(filepath.Separator)),
-	})}
+func (f readOnlyFS) Chroot(dir string) (billy.Filesystem, error) {
+	below, err := f.Filesystem.Chroot(dir)
+	return readOnlyFS{below}, err
 }
 
-// Config drops what go-git would refuse without need.
-func (r readOnly) Config() (*config.Config, error) {
-	cfg, err := r.Storage.Config()
-	if err != nil {
-		return nil, err
-	}
-	section := cfg.Raw.Section("extensions")
-	for _, option := range section.Options {
-		if harmless(option) {
-			section.RemoveOption(option.Key)
-		}
-	}
-	if len(section.Options) == 0 {
-		cfg.Raw.RemoveSection("extensions")
-	}
-	return cfg, nil
+// openReadOnly opens the objects and references of the user's repository.
+func openReadOnly(p place) *filesystem.Storage {
+	fsys := readOnlyFS{dotgit.NewRepositoryFilesystem(osfs.New(p.gitDir), osfs.New(p.common))}
+	return filesystem.NewStorageWithOptions(fsys, cache.NewObjectLRUDefault(), filesystem.Options{
+		AlternatesFS: readOnlyFS{osfs.New(string(filepath.Separator))},
+	})
 }
 
 // harmless holds for extensions that change nothing about how objects and references are read. Claude Code's own
@@ -84,71 +79,39 @@ func checkSupported(p place) error {
 	}
 	for _, option := range cfg.Section("extensions").Options {
 		if !harmless(option) {
-			feature, help := unsupported(option)
-			return &UnsupportedError{Dir: p.root, Feature: feature, Help: help}
+			return unsupportedExtension(p.root, option)
 		}
 	}
 	for _, remote := range cfg.Section("remote").Subsections {
 		if strings.EqualFold(remote.Option("promisor"), "true") {
-			feature, help := unsupported(&format.Option{Key: "partialClone"})
-			return &UnsupportedError{Dir: p.root, Feature: feature, Help: help}
+			return unsupportedExtension(p.root, &format.Option{Key: "partialClone"})
 		}
 	}
+	core := cfg.Section("core")
+	if version := core.Option("repositoryformatversion"); version > "1" {
+		return unsupported(p.root, "format version "+version, "run loopd in a plain clone")
+	}
 	// A linked worktree of a bare repository is a checkout like any other.
-	if p.gitDir == p.common && strings.EqualFold(cfg.Section("core").Option("bare"), "true") {
-		return &UnsupportedError{Dir: p.root, Feature: "core.bare", Help: "name a directory of a checkout"}
+	if p.gitDir == p.common && strings.EqualFold(core.Option("bare"), "true") {
+		return unsupported(p.root, "core.bare", "name a directory of a checkout")
 	}
 	return nil
 }
 
-func unsupported(o *format.Option) (feature, help string) {
-	const clone = "run loopd in a plain clone: git clone --no-local "
+func unsupportedExtension(root string, o *format.Option) error {
 	switch strings.ToLower(o.Key) {
 	case "refstorage":
-		return "reference storage " + o.Value, "git refs migrate --ref-format=files"
+		return unsupported(root, "reference storage "+o.Value, "git refs migrate --ref-format=files")
 	case "objectformat":
-		return "object format " + o.Value, "export it into a repository made with --object-format=sha1"
+		return unsupported(root, "object format "+o.Value, "export it into a repository made with --object-format=sha1")
 	case "partialclone":
-		return "a partial clone", "make a full clone, without --filter"
-	case "preciousobjects":
-		return "extensions.preciousObjects", clone + "ORIGINAL COPY"
+		return unsupported(root, "a partial clone", "make a full clone, without --filter")
 	case "relativeworktrees":
-		return "extensions.relativeWorktrees", "git config --unset extensions.relativeWorktrees after git worktree repair --no-relative-paths"
+		return unsupported(root, "extensions.relativeWorktrees", "git config --unset extensions.relativeWorktrees after git worktree repair --no-relative-paths")
 	}
-	return "extensions." + o.Key, clone + "ORIGINAL COPY"
+	return unsupported(root, "extensions."+o.Key, "run loopd in a plain clone: git clone --no-local ORIGINAL COPY")
 }
 
-// SetConfig refuses.
-func (readOnly) SetConfig(*config.Config) error { return errReadOnly }
-
-// SetReference refuses.
-func (readOnly) SetReference(*plumbing.Reference) error { return errReadOnly }
-
-// CheckAndSetReference refuses.
-func (readOnly) CheckAndSetReference(_, _ *plumbing.Reference) error { return errReadOnly }
-
-// RemoveReference refuses.
-func (readOnly) RemoveReference(plumbing.ReferenceName) error { return errReadOnly }
-
-// PackRefs refuses.
-func (readOnly) PackRefs() error { return errReadOnly }
-
-// SetIndex refuses.
-func (readOnly) SetIndex(*index.Index) error { return errReadOnly }
-
-// SetShallow refuses.
-func (readOnly) SetShallow([]plumbing.Hash) error { return errReadOnly }
-
-// SetEncodedObject refuses.
-func (readOnly) SetEncodedObject(plumbing.EncodedObject) (plumbing.Hash, error) {
-	return plumbing.ZeroHash, errReadOnly
+func unsupported(root, feature, help string) error {
+	return hint.Usagef("", "repository %s uses %s, which is not supported: %s", root, feature, help)
 }
-
-// PackfileWriter refuses.
-func (readOnly) PackfileWriter() (io.WriteCloser, error) { return nil, errReadOnly }
-
-// AddAlternate refuses.
-func (readOnly) AddAlternate(string) error { return errReadOnly }
-
-// Init refuses.
-func (readOnly) Init() error { return errReadOnly }

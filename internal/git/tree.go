@@ -3,8 +3,7 @@ package git
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
+	"path"
 	"sort"
 	"strings"
 
@@ -38,17 +37,12 @@ const (
 )
 
 func modeOf(m filemode.FileMode) (Mode, error) {
-	switch m {
-	case filemode.Regular, filemode.Deprecated:
-		return Regular, nil
-	case filemode.Executable:
-		return Executable, nil
-	case filemode.Symlink:
-		return Symlink, nil
-	case filemode.Submodule:
-		return Submodule, nil
+	if m == filemode.Deprecated {
+		m = filemode.Regular
 	}
-	return "", fmt.Errorf("unknown file mode %o", uint32(m))
+	mode := Mode(strings.TrimPrefix(m.String(), "0"))
+	_, err := mode.git()
+	return mode, err
 }
 
 func (m Mode) git() (filemode.FileMode, error) {
@@ -59,31 +53,64 @@ func (m Mode) git() (filemode.FileMode, error) {
 	return 0, fmt.Errorf("unknown file mode %q", string(m))
 }
 
-// treeReader collects the files below one tree.
-type treeReader struct {
-	store storer.EncodedObjectStorer
-	files map[string]File
-	bytes int64
+// readTree returns the files of a commit below subdir, named from there.
+func readTree(store storer.EncodedObjectStorer, commit, subdir string) (map[string]File, error) {
+	files, size := map[string]File{}, int64(0)
+	err := walkTree(store, commit, subdir, func(path string, e object.TreeEntry) error {
+		mode, err := modeOf(e.Mode)
+		data := []byte(e.Hash.String())
+		if err == nil && mode != Submodule {
+			data, err = readBlob(store, e.Hash, maxTreeBytes-size)
+		}
+		if err == nil {
+			err = checkPath(path)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		size += int64(len(data))
+		files[path] = File{Mode: mode, Data: data}
+		return nil
+	})
+	return files, err
 }
 
-func readTree(store storer.EncodedObjectStorer, commit, subdir string) (map[string]File, error) {
+// walkTree visits what is no directory below subdir of a commit, by its path from there.
+func walkTree(store storer.EncodedObjectStorer, commit, subdir string, visit func(path string, e object.TreeEntry) error) error {
 	h, err := parseHash(commit)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c, err := object.GetCommit(store, h)
 	if err != nil {
-		return nil, fmt.Errorf("commit %s: %w", commit, err)
+		return fmt.Errorf("commit %s: %w", commit, err)
 	}
-	tree, err := subtree(store, c.TreeHash, subdir)
+	root, err := subtree(store, c.TreeHash, subdir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := treeReader{store: store, files: map[string]File{}}
-	if err := r.read(tree, ""); err != nil {
-		return nil, err
+	files := 0
+	var walk func(tree plumbing.Hash, prefix string) error
+	walk = func(tree plumbing.Hash, prefix string) error {
+		t, err := object.GetTree(store, tree)
+		if err != nil {
+			return fmt.Errorf("tree of %q: %w", prefix, err)
+		}
+		for _, e := range t.Entries {
+			if e.Mode == filemode.Dir {
+				err = walk(e.Hash, prefix+e.Name+"/")
+			} else if err = visit(prefix+e.Name, e); err == nil {
+				if files++; files > maxTreeFiles {
+					err = fmt.Errorf("more than %d files", maxTreeFiles)
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return r.files, nil
+	return walk(root, "")
 }
 
 func subtree(store storer.EncodedObjectStorer, root plumbing.Hash, subdir string) (plumbing.Hash, error) {
@@ -93,59 +120,15 @@ func subtree(store storer.EncodedObjectStorer, root plumbing.Hash, subdir string
 	if err := checkPath(subdir); err != nil {
 		return root, err
 	}
-	for part := range strings.SplitSeq(subdir, "/") {
-		tree, err := object.GetTree(store, root)
-		if err != nil {
-			return root, err
-		}
-		i := slices.IndexFunc(tree.Entries, func(e object.TreeEntry) bool { return e.Name == part && e.Mode == filemode.Dir })
-		if i < 0 {
-			return root, fmt.Errorf("the commit has no directory %q", subdir)
-		}
-		root = tree.Entries[i].Hash
-	}
-	return root, nil
-}
-
-func (r *treeReader) read(tree plumbing.Hash, prefix string) error {
-	t, err := object.GetTree(r.store, tree)
+	tree, err := object.GetTree(store, root)
 	if err != nil {
-		return fmt.Errorf("tree of %q: %w", prefix, err)
+		return root, err
 	}
-	for _, e := range t.Entries {
-		path := prefix + e.Name
-		if err := checkPath(path); err != nil {
-			return err
-		}
-		if e.Mode == filemode.Dir {
-			err = r.read(e.Hash, path+"/")
-		} else {
-			err = r.add(path, e)
-		}
-		if err != nil {
-			return err
-		}
+	e, err := tree.FindEntry(subdir)
+	if err != nil || e.Mode != filemode.Dir {
+		return root, fmt.Errorf("the commit has no directory %q", subdir)
 	}
-	return nil
-}
-
-func (r *treeReader) add(path string, e object.TreeEntry) error {
-	mode, err := modeOf(e.Mode)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	data := []byte(e.Hash.String())
-	if mode != Submodule {
-		if data, err = readBlob(r.store, e.Hash, maxTreeBytes-r.bytes); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	r.bytes += int64(len(data))
-	r.files[path] = File{Mode: mode, Data: data}
-	if len(r.files) > maxTreeFiles {
-		return fmt.Errorf("more than %d files", maxTreeFiles)
-	}
-	return nil
+	return e.Hash, nil
 }
 
 func readBlob(store storer.EncodedObjectStorer, h plumbing.Hash, limit int64) (data []byte, err error) {
@@ -170,52 +153,41 @@ func readBlob(store storer.EncodedObjectStorer, h plumbing.Hash, limit int64) (d
 	return data, err
 }
 
-// dirNode is a directory on its way to becoming a tree object.
-type dirNode struct {
-	files map[string]File
-	dirs  map[string]*dirNode
-}
-
-func newDir() *dirNode { return &dirNode{files: map[string]File{}, dirs: map[string]*dirNode{}} }
-
-func nest(files map[string]File) (*dirNode, error) {
-	root := newDir()
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if err := checkPath(path); err != nil {
-			return nil, err
+// checkFiles refuses paths that cannot be in one tree.
+func checkFiles(files map[string]File) error {
+	for name := range files {
+		if err := checkPath(name); err != nil {
+			return err
 		}
-		parts := strings.Split(path, "/")
-		dir := root
-		for _, part := range parts[:len(parts)-1] {
-			if _, ok := dir.files[part]; ok {
-				return nil, fmt.Errorf("%q is below a file", path)
+		for above := path.Dir(name); above != "."; above = path.Dir(above) {
+			if _, ok := files[above]; ok {
+				return fmt.Errorf("%q is below a file", name)
 			}
-			if dir.dirs[part] == nil {
-				dir.dirs[part] = newDir()
-			}
-			dir = dir.dirs[part]
 		}
-		name := parts[len(parts)-1]
-		if dir.dirs[name] != nil {
-			return nil, fmt.Errorf("%q is a file and a directory", path)
-		}
-		dir.files[name] = files[path]
 	}
-	return root, nil
+	return nil
 }
 
 // writeTree stores the files and returns the tree that holds them.
-func writeTree(store storer.EncodedObjectStorer, dir *dirNode) (plumbing.Hash, error) {
+func writeTree(store storer.EncodedObjectStorer, files map[string]File) (plumbing.Hash, error) {
 	var entries []object.TreeEntry
-	for name, file := range dir.files {
+	dirs := map[string]map[string]File{}
+	for name, file := range files {
+		if dir, rest, below := strings.Cut(name, "/"); below {
+			if dirs[dir] == nil {
+				dirs[dir] = map[string]File{}
+			}
+			dirs[dir][rest] = file
+			continue
+		}
 		e, err := writeFile(store, name, file)
 		if err != nil {
 			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, err)
 		}
 		entries = append(entries, e)
 	}
-	for name, sub := range dir.dirs {
-		h, err := writeTree(store, sub)
+	for name, below := range dirs {
+		h, err := writeTree(store, below)
 		if err != nil {
 			return plumbing.ZeroHash, fmt.Errorf("%s/%w", name, err)
 		}

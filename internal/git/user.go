@@ -1,14 +1,12 @@
 package git
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
@@ -24,8 +22,8 @@ type Head struct {
 	Detached bool
 }
 
-// OpenUser finds the repository that dir is in. No repository gives a *NotRepositoryError, one of a kind that loopd
-// cannot work with an *UnsupportedError.
+// OpenUser finds the repository that dir is in. No repository gives a *NotRepositoryError; for one of a kind that loopd
+// cannot work with the error says what would help.
 func OpenUser(dir string) (*User, error) {
 	p, err := discover(dir)
 	if err != nil {
@@ -34,11 +32,9 @@ func OpenUser(dir string) (*User, error) {
 	if err := checkSupported(p); err != nil {
 		return nil, fmt.Errorf("open repository: %w", err)
 	}
-	_, err = gogit.Open(openReadOnly(p), nil)
-	switch {
-	case errors.Is(err, gogit.ErrRepositoryNotExists):
+	if _, err := openReadOnly(p).Reference(plumbing.HEAD); errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil, fmt.Errorf("open repository: %w", &NotRepositoryError{Dir: dir})
-	case err != nil:
+	} else if err != nil {
 		return nil, fmt.Errorf("open repository %s: %w", p.root, err)
 	}
 	return &User{place: p}, nil
@@ -88,23 +84,6 @@ func (u *User) Ref(name string) (string, error) {
 	}
 	return readRef(u.place.common, openReadOnly(u.place), name)
 }
-
-// Dirty reports whether anything below subdir differs from HEAD: changed, staged or untracked, not ignored.
-func (u *User) Dirty(ctx context.Context, subdir string) (bool, error) {
-	if subdir == "" {
-		subdir = "."
-	}
-	out, err := u.git(ctx, nil, "--literal-pathspecs", "status", "--porcelain", "-z",
-		"--untracked-files=normal", "--no-renames", "--", subdir)
-	if err != nil {
-		return false, fmt.Errorf("look for changes: %w", err)
-	}
-	return len(out) > 0, nil
-}
-
-// ZeroRefs names the references under refs/heads/loopd/ whose file a crash left empty or without a hash in it.
-// Publish mends the one it is given; a broken one that is left makes git print a warning on many commands.
-func (u *User) ZeroRefs() ([]string, error) { return brokenRefs(u.place.common, PublishedPrefix) }
 
 // SweepLocks removes lock files under refs/heads/loopd/ that were last touched before the given time, and names them.
 // Unlike in the private repository another git may hold one right now, if only for moments: pass a time well past.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
+	"loopd/internal/hint"
 	"loopd/internal/testenv"
 )
 
@@ -144,12 +144,8 @@ func TestOpenUserRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := OpenUser(test.prepare(t, userRepo(t)))
-			unsupported, ok := errors.AsType[*UnsupportedError](err)
-			if !ok {
-				t.Fatalf("got %v, want an UnsupportedError", err)
-			}
-			if !strings.Contains(unsupported.Feature, test.want) || unsupported.Help == "" {
-				t.Errorf("got %+v, want %q and a help", unsupported, test.want)
+			if hint.ExitOf(err) != hint.Usage || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "which is not supported: ") {
+				t.Errorf("got %v, want %q and what helps", err, test.want)
 			}
 		})
 	}
@@ -208,38 +204,14 @@ func TestUserTree(t *testing.T) {
 	}
 }
 
-func TestDirty(t *testing.T) {
-	t.Parallel()
-	dir := userRepo(t)
-	u := openUser(t, dir)
-	check := func(what, sub string, want bool) {
-		t.Helper()
-		before := testenv.Snapshot(t, dir)
-		if got, err := u.Dirty(t.Context(), sub); err != nil || got != want {
-			t.Errorf("%s: got %v and error %v, want %v", what, got, err, want)
-		}
-		testenv.Same(t, "repository", before, testenv.Snapshot(t, dir))
-	}
-	check("clean", "", false)
-	testenv.Write(t, filepath.Join(dir, "README"), "edited\n")
-	check("edited outside", "tools/plugin", false)
-	check("edited", "", true)
-	past := time.Unix(1, 0)
-	testenv.Must(t, os.Chtimes(filepath.Join(dir, "tools/plugin/hooks/start"), past, past))
-	check("touched", "tools/plugin", false)
-	testenv.Write(t, filepath.Join(dir, "tools/plugin/new"), "")
-	check("untracked", "tools/plugin", true)
-	check("not a pattern", "to*new", false)
-}
-
 // A repository's own configuration must not be able to run a program when loopd looks at it.
-func TestDirtyRunsNoMonitor(t *testing.T) {
+func TestUser_GitRunsNoMonitor(t *testing.T) {
 	t.Parallel()
 	dir, mark := userRepo(t), filepath.Join(t.TempDir(), "ran")
 	script := filepath.Join(t.TempDir(), "monitor")
 	testenv.WriteMode(t, script, "#!/bin/sh\ntouch "+mark+"\n", 0o755)
 	testenv.Git(t, dir, "config", "core.fsmonitor", script)
-	if _, err := openUser(t, dir).Dirty(t.Context(), ""); err != nil {
+	if _, err := openUser(t, dir).git(t.Context(), nil, "status"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(mark); err == nil {
@@ -264,10 +236,12 @@ func TestReadOnlyRefusesEveryChange(t *testing.T) {
 	cfg, err := r.Config()
 	testenv.Must(t, err)
 	ref := plumbing.NewHashReference("refs/heads/x", plumbing.ZeroHash)
-	_, setErr := r.SetEncodedObject(&plumbing.MemoryObject{})
 	_, packErr := r.PackfileWriter()
+	obj := &plumbing.MemoryObject{}
+	obj.SetType(plumbing.BlobObject)
+	_, setErr := r.SetEncodedObject(obj)
 	for i, err := range []error{r.SetConfig(cfg), r.SetReference(ref), r.CheckAndSetReference(ref, nil), r.RemoveReference("refs/heads/trunk"),
-		r.PackRefs(), r.SetIndex(nil), r.SetShallow(nil), r.AddAlternate("/"), r.Init(), setErr, packErr} {
+		r.PackRefs(), r.SetShallow([]plumbing.Hash{ref.Hash()}), r.AddAlternate("/"), setErr, packErr} {
 		if !errors.Is(err, errReadOnly) {
 			t.Errorf("change %d: got %v, want a refusal", i, err)
 		}
