@@ -56,8 +56,8 @@ record says that you do not want it; no later night counts it as promoted. Exits
 	f.StringVar(&o.branch, "branch", "", "write this new branch with one commit")
 	f.BoolVar(&o.unconfirmed, "unconfirmed", false, "adopt what was kept although the gate did not confirm it")
 	f.StringVar(&o.veto, "veto", "", "record why what was promoted is not wanted")
-	f.StringVar(&o.state, "state", "", stateFlag)
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagState(cmd, &o.state)
+	flagJSON(cmd, &o.json)
 	return cmd
 }
 

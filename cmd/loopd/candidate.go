@@ -52,7 +52,7 @@ func newCandidateAdd(e env) *cobra.Command {
 	f.StringVar(&o.author, "author", "", "who wrote it, for the report")
 	f.StringArrayVar(&o.targets, "target", nil, "a `cell` it is meant for, such as R1/sonnet")
 	f.BoolVar(&o.simplify, "simplify", false, "it only gets shorter: keep it for not being worse")
-	f.StringVar(&o.state, "state", "", stateFlag)
+	flagState(cmd, &o.state)
 	return cmd
 }
 
@@ -264,8 +264,8 @@ func newCandidateList(e env) *cobra.Command {
 			return runCandidateList(cmd.Context(), e, state, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	flagJSON(cmd, &asJSON)
+	flagState(cmd, &state)
 	return cmd
 }
 
@@ -326,8 +326,8 @@ func newCandidateShow(e env) *cobra.Command {
 			return runReport(cmd.Context(), e, state, args[0], asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	flagJSON(cmd, &asJSON)
+	flagState(cmd, &state)
 	return cmd
 }
 
@@ -348,6 +348,6 @@ func newCandidateDrop(e env) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	flagState(cmd, &state)
 	return cmd
 }

@@ -29,8 +29,8 @@ type cellOptions struct {
 func newCell(e env) *cobra.Command {
 	var o cellOptions
 	cmd := &cobra.Command{
-		Use: "cell SCENARIO MODEL DIR", Short: "run one scenario on one tier, outside a campaign", Args: theArgs("SCENARIO", "MODEL", "DIR"),
-		Long: "  loopd cell R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. A suite that was never sealed is a draft: its rows have one more\ncolumn, draft, and a file of their own. With --json each session is one line.\nExit code 0 when every session was evidence and passed, 3 when one failed, 1\nwhen one was no evidence.",
+		Use: "run SCENARIO MODEL DIR", Short: "run one scenario on one tier, outside a campaign", Args: theArgs("SCENARIO", "MODEL", "DIR"),
+		Long: "  loopd scenario run R2 haiku runs --reps 3 --results runs/results.tsv\n\nRuns the scenario with the plugin as HEAD has it and keeps every attempt below\nDIR. It is the only way a task reaches a model outside a campaign; nothing of it\nenters one. A suite that was never sealed is a draft: its rows have one more\ncolumn, draft, and a file of their own. With --json each session is one line.\nExit code 0 when every session was evidence and passed, 3 when one failed, 1\nwhen one was no evidence.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCell(cmd.Context(), e, args[0], args[1], args[2], o)
 		},
@@ -38,15 +38,15 @@ func newCell(e env) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.reps, "reps", 1, "sessions to run")
 	f.StringVar(&o.results, "results", "", "append one row a session to this file")
-	f.BoolVar(&o.json, "json", false, "print one JSON document a session, each on a line")
-	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
+	flagJSON(cmd, &o.json)
+	flagNoIsolation(cmd, &o.noIsolation)
 	return cmd
 }
 
 func runCell(ctx context.Context, e env, id, tier, dir string, o cellOptions) (err error) {
 	dir = e.Path(dir)
 	if o.reps < 1 {
-		return hint.Usagef("loopd cell --help", "run cell: --reps %d is below 1", o.reps)
+		return hint.Usagef("loopd scenario run --help", "run cell: --reps %d is below 1", o.reps)
 	}
 	b, isDraft, err := openDraftBench(ctx, e)
 	if err != nil {
@@ -108,7 +108,7 @@ func (b bench) runnable(id, tier string) error {
 		return hint.Usagef("loopd selftest", "run cell: the suite has no scenario %q", id)
 	}
 	if _, ok := b.sealed.Suite.Launch.Model(tier); !ok {
-		return hint.Usagef("loopd cell --help", "run cell: the launch profile has no tier %q", tier)
+		return hint.Usagef("loopd scenario run --help", "run cell: the launch profile has no tier %q", tier)
 	}
 	_, unrun := b.sealed.Suite.Runnable(sc.Role, b.graphs)
 	for _, u := range unrun {
@@ -151,7 +151,7 @@ func openRows(e env, name string, isDraft bool) (io.WriteCloser, error) {
 	name = e.Path(name)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, hint.New(hint.Usage, fmt.Errorf("open results: %w", err), "loopd cell --help")
+		return nil, hint.New(hint.Usage, fmt.Errorf("open results: %w", err), "loopd scenario run --help")
 	}
 	header := marked(report.RowHeader(), isDraft)
 	first, err := bufio.NewReader(io.LimitReader(f, 4096)).ReadBytes('\n')
@@ -159,7 +159,7 @@ func openRows(e env, name string, isDraft bool) (io.WriteCloser, error) {
 	case len(first) == 0 && errors.Is(err, io.EOF):
 		_, err = f.Write(header)
 	case bytes.HasSuffix(first, []byte("\t"+draftColumn+"\n")) != isDraft:
-		err = hint.Usagef("loopd cell --help", "open results: %s: rows of a draft and of a sealed suite do not go into one file", name)
+		err = hint.Usagef("loopd scenario run --help", "open results: %s: rows of a draft and of a sealed suite do not go into one file", name)
 	case errors.Is(err, io.EOF):
 		err = nil
 	}

@@ -16,7 +16,8 @@ func newConfig(e env) *cobra.Command {
 		Long: "  loopd config\n\nPrints every setting of loopd.yaml as it is in force.",
 		RunE: func(*cobra.Command, []string) error { return runConfig(e, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
+	cmd.AddCommand(newSchema(e))
 	return cmd
 }
 

@@ -13,29 +13,25 @@ import (
 )
 
 func newPause(e env) *cobra.Command {
-	return newWord(e, daemon.Pause, "start nothing more until resume",
-		"  loopd pause --reason \"guests\"\n\nTells the loopd that runs here: sessions under way end and count, and nothing is\nstarted until \"loopd resume\".")
-}
-
-func newHalt(e env) *cobra.Command {
-	return newWord(e, daemon.Halt, "end the running sessions now",
-		"  loopd halt --reason \"wrong model\"\n\nTells the loopd that runs here: sessions under way are ended and are void, and\nnothing is started until \"loopd resume\".")
-}
-
-// newWord is a verb that says one word to the loopd that runs.
-func newWord(e env, w daemon.Command, short, long string) *cobra.Command {
+	var now bool
 	var reason string
 	cmd := &cobra.Command{
-		Use: string(w), Short: short, Args: noArgs, Long: long,
+		Use: "pause", Short: "start nothing more until resume", Args: noArgs,
+		Long: "  loopd pause --reason \"guests\"\n  loopd pause --now --reason \"wrong model\"\n\nTells the loopd that runs here: sessions under way end and count, and nothing is\nstarted until \"loopd resume\". With --now sessions under way are ended and are void.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			told, err := tell(cmd.Context(), e, w, reason)
+			command := daemon.Pause
+			if now {
+				command = daemon.Halt
+			}
+			told, err := tell(cmd.Context(), e, command, reason)
 			if err == nil && !told {
-				err = hint.Usagef("loopd status", "%s: no loopd runs here", w)
+				err = hint.Usagef("loopd status", "pause: no loopd runs here")
 			}
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().BoolVar(&now, "now", false, "end the running sessions, too")
+	flagReason(cmd, &reason)
 	return cmd
 }
 

@@ -49,8 +49,8 @@ func newDiff(e env) *cobra.Command {
 			return runDiff(cmd.Context(), e, o, args[0], args[1])
 		},
 	}
-	cmd.Flags().StringVar(&o.state, "state", "", stateFlag)
-	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
+	flagState(cmd, &o.state)
+	flagJSON(cmd, &o.asJSON)
 	cmd.Flags().BoolVar(&o.asMarkdown, "markdown", false, "print Markdown")
 	cmd.Flags().BoolVar(&o.comment, "comment", false, commentFlag)
 	cmd.Flags().BoolVar(&o.across, "across", false, "compare although the instruments differ")

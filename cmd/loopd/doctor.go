@@ -35,7 +35,7 @@ func newDoctor(e env) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&probe, "probe", false, "run one simulated session in poisoned surroundings")
 	cmd.Flags().StringVar(&kind, "agent", string(rehearsal.Claude), "agent CLI of the probe: claude or standin")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 

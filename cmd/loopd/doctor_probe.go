@@ -92,7 +92,7 @@ func settingsChecks(e env, cfg config.Config) []setup.Check {
 			})(ctx)
 		}),
 		suite("environment", func(ctx context.Context, s harness.Suite) setup.Row {
-			return setup.CheckOf("environment", "loopd schema launch", setup.HealthBad, func(context.Context) (string, error) {
+			return setup.CheckOf("environment", "loopd config schema launch", setup.HealthBad, func(context.Context) (string, error) {
 				return environmentText(s.Launch)
 			})(ctx)
 		}),

@@ -20,7 +20,7 @@ const evalRepoHelp = `  loopd eval repo spec-close.json after.json
 
 SPEC says in JSON what a task must leave behind (kind mutation: the whole state,
 as loopd capture or a host's interface gives it) or report (kind read: facts);
-loopd schema repostate explains its keys. Of a directory, *.json are states for
+loopd config schema repostate explains its keys. Of a directory, *.json are states for
 a mutation, *.txt and *.md reports for a read; spec-* is passed over.
 
 A state is compared in both directions: what is missing, and what is there that
@@ -58,7 +58,7 @@ func runEvalRepo(ctx context.Context, e env, o evalOptions, file, dir string) er
 	}
 	spec, err := repostate.ParseSpec(filepath.Base(file), data)
 	if err != nil {
-		return hint.New(hint.Usage, err, "loopd schema repostate")
+		return hint.New(hint.Usage, err, "loopd config schema repostate")
 	}
 	endings := []string{".json"}
 	if spec.Kind == repostate.Read {

@@ -17,7 +17,7 @@ import (
 const evalTraceHelp = `  loopd eval trace cases.yaml traces/
   loopd eval trace cases.yaml traces/ --baseline baseline.json --markdown now.md
 
-CASES says in YAML or JSON what a trace must show; loopd schema trace explains
+CASES says in YAML or JSON what a trace must show; loopd config schema trace explains
 its keys. DIR holds saved traces, one *.json each. A trace belongs to the case
 whose traceFixture is its file name, else to the case whose id stands before the
 first dot; a case may have several. CASES itself is passed over.
@@ -52,7 +52,7 @@ func runEvalTrace(ctx context.Context, e env, o evalOptions, file, dir string) e
 	}
 	cases, err := trace.ParseCases(data)
 	if err != nil {
-		return hint.New(hint.Usage, fmt.Errorf("%s: %w", file, err), "loopd schema trace")
+		return hint.New(hint.Usage, fmt.Errorf("%s: %w", file, err), "loopd config schema trace")
 	}
 	own, err := os.Stat(e.Path(file))
 	if err != nil {

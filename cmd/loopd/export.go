@@ -17,7 +17,7 @@ func newExport(e env) *cobra.Command {
 	var out, state string
 	cmd := &cobra.Command{
 		Use: "export [CAMPAIGN]", Short: "a campaign's events, for a stranger to recompute",
-		Long: "  loopd export > campaign.jsonl\n\nPrints every event of a campaign, the newest unless one is named, as JSON lines\nwith their hashes. \"loopd verify --export FILE\" derives every bet, e-value and\nverdict from them again, anywhere. No task text is in it, and wording that\nrepeats one is withheld.",
+		Long: "  loopd report export > campaign.jsonl\n\nPrints every event of a campaign, the newest unless one is named, as JSON lines\nwith their hashes. \"loopd verify --export FILE\" derives every bet, e-value and\nverdict from them again, anywhere. No task text is in it, and wording that\nrepeats one is withheld.",
 		Args: atMostOne("campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
@@ -28,7 +28,7 @@ func newExport(e env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
-	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	flagState(cmd, &state)
 	return cmd
 }
 
@@ -52,7 +52,7 @@ func runExport(ctx context.Context, e env, state, id, out string) error {
 	var text bytes.Buffer
 	if err := campaign.Export(ctx, l, id, &text); err != nil {
 		if _, unknown := errors.AsType[*campaign.NoCampaignError](err); unknown {
-			return hint.Usagef("loopd export", "export: %w", err)
+			return hint.Usagef("loopd report export", "export: %w", err)
 		}
 		return err
 	}

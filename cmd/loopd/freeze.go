@@ -39,9 +39,9 @@ func newFreeze(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runFreeze(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.reason, "reason", "", "why the suite is sealed again")
+	flagReason(cmd, &o.reason)
 	f.BoolVar(&o.end, "end", false, "end the campaign under way although nothing changed")
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.json)
 	return cmd
 }
 

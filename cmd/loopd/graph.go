@@ -35,7 +35,7 @@ func newGraphCheck(e env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&from, "from", "", "a file of the graph")
 	cmd.Flags().StringVar(&to, "to", "", "the other file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 

@@ -51,7 +51,7 @@ func newGraphBuild(e env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&suite, "suite", "", "suite directory, instead of the settings'")
 	cmd.Flags().StringVar(&out, "out", "", "where to put the graphs, instead of the state directory's graph")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 

@@ -37,7 +37,7 @@ func newInit(e env) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.plugin, "plugin", "", "which plugin of a marketplace")
 	f.BoolVar(&o.own, "own-suite", false, "write loopd-suite/ to edit, also for the bundled plugin")
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.json)
 	return cmd
 }
 

@@ -23,8 +23,8 @@ func newJudge(e env) *cobra.Command {
 			return runJudge(cmd.Context(), e, noIsolation, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagNoIsolation(cmd, &noIsolation)
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 

@@ -22,7 +22,7 @@ func newLogin(e env) *cobra.Command {
 		Long: "  claude setup-token | loopd login\n  loopd login < key.txt\n\nReads an API key or a token of \"claude setup-token\" from standard input and\nstores it for this user alone, because cron, systemd and launchd do not see a\nshell's environment. ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN come first.",
 		RunE: func(*cobra.Command, []string) error { return runLogin(e, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 

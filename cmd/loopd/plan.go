@@ -50,7 +50,7 @@ which nothing can be decided is refused with the smallest that would do.`,
 	f.Float64Var(&o.hours, "hours", 0, "in hours")
 	f.Float64Var(&o.cost, "cost", 0, "in USD at list price")
 	f.StringVar(&o.profile, "profile", "", "rule for keeping; empty chooses one that fits")
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.json)
 	return cmd
 }
 

@@ -31,15 +31,15 @@ func newPrune(e env) *cobra.Command {
 Drops what was kept of trials that started longer ago: transcripts, what
 sessions left, how they were launched. Ledger, tables, reports and digests
 stay, and loopd verify --deep passes as before. Such a trial can no longer be
-scored again: loopd rescore and loopd transcript say since when. Nothing of a
+scored again: loopd verify rescore and loopd scenario transcript say since when. Nothing of a
 campaign under way is dropped.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.older, "older", "", "age from which on, such as 30d or 12h")
 	f.BoolVar(&o.dry, "dry-run", false, "say what would be dropped, and drop nothing")
-	f.StringVar(&o.state, "state", "", stateFlag)
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagState(cmd, &o.state)
+	flagJSON(cmd, &o.json)
 	return cmd
 }
 

@@ -83,7 +83,7 @@ func newRehearse(e env) *cobra.Command {
 	f.IntVar(&o.hours, "hours", 8, "how long a window of --daemon lasts")
 	f.BoolVar(&o.inProcess, "in-process", false, "")
 	_ = f.MarkHidden("in-process") // the flag is there
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.json)
 	f.BoolVar(&o.printPlan, "print-plan", false, "print what is planted, and run nothing")
 	return cmd
 }

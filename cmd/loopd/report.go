@@ -64,14 +64,15 @@ func newReport(e env) *cobra.Command {
 			return runReport(cmd.Context(), e, state, name, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	flagJSON(cmd, &asJSON)
+	flagState(cmd, &state)
 	shown.flags(cmd, "campaign")
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "show task text on the pages")
 	cmd.Flags().BoolVar(&digest, "digest", false, "print what to read in the morning")
 	cmd.Flags().BoolVar(&comment, "comment", false, commentFlag)
 	cmd.Flags().BoolVar(&judged, "judged", false, "write the judged messages for a person to label")
 	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this `file` and print how often they agree")
+	cmd.AddCommand(newExport(e))
 	return cmd
 }
 

@@ -29,8 +29,8 @@ type rescoreOptions struct {
 	json         bool
 }
 
-const rescoreHelp = `  loopd rescore --suite ../suite-fixed
-  loopd rescore --suite ../suite-fixed --accept --reason "the citation rule was too strict"
+const rescoreHelp = `  loopd verify rescore --suite ../suite-fixed
+  loopd verify rescore --suite ../suite-fixed --accept --reason "the citation rule was too strict"
 
 Scores every kept session of a campaign again, by the rules of a suite and of
 this program, and lists each trial and verdict that would come out otherwise
@@ -51,19 +51,19 @@ func newRescore(e env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.suite, "suite", "", "directory of a suite whose rules are asked, instead of the campaign's; it need not be sealed")
-	f.StringVar(&o.state, "state", "", stateFlag)
+	flagState(cmd, &o.state)
 	f.StringVar(&o.campaign, "campaign", "", "campaign, instead of the newest")
 	f.BoolVar(&o.ask, "ask", false, "ask the judge of the settings or of LOOPD_JUDGE_CMD what nobody has answered")
 	f.BoolVar(&o.allowMissing, "allow-missing", false, "let sessions that are gone or damaged stand as recorded")
 	f.BoolVar(&o.accept, "accept", false, "record the result")
-	f.StringVar(&o.reason, "reason", "", "why the rules changed, for --accept")
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagReason(cmd, &o.reason)
+	flagJSON(cmd, &o.json)
 	return cmd
 }
 
 func runRescore(ctx context.Context, e env, o rescoreOptions) error {
 	if o.accept != (strings.TrimSpace(o.reason) != "") {
-		return hint.Usagef(`loopd rescore --accept --reason "why the rules changed"`, "rescore: --accept and --reason go together")
+		return hint.Usagef(`loopd verify rescore --accept --reason "why the rules changed"`, "rescore: --accept and --reason go together")
 	}
 	home, cfg, err := o.places(ctx, e)
 	if err != nil {
@@ -123,11 +123,11 @@ func (o rescoreOptions) rules(e env, home campaign.Home, cfg config.Config) (cam
 		dir = cfg.Suite
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return campaign.Sealed{}, hint.Usagef("loopd rescore --suite loopd-suite", "rescore: no suite in %s", dir)
+		return campaign.Sealed{}, hint.Usagef("loopd verify rescore --suite loopd-suite", "rescore: no suite in %s", dir)
 	}
 	s, err := campaign.LoadSuite(dir)
 	if err != nil {
-		return s, hint.New(hint.Usage, err, "loopd rescore --help")
+		return s, hint.New(hint.Usage, err, "loopd verify rescore --help")
 	}
 	return s, nil
 }
@@ -138,7 +138,7 @@ func (o rescoreOptions) judge(e env, cfg config.Config, s campaign.Sealed) (tria
 	}
 	j := storedJudge(e, cfg, s.Suite)
 	if j == nil {
-		return nil, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd rescore --ask", "rescore: no judge is set")
+		return nil, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd verify rescore --ask", "rescore: no judge is set")
 	}
 	return j, nil
 }
@@ -147,7 +147,7 @@ func (o rescoreOptions) judge(e env, cfg config.Config, s campaign.Sealed) (tria
 func (o rescoreOptions) outcome(ctx context.Context, e env, home campaign.Home, cfg config.Config, r campaign.Rescoring) error {
 	switch {
 	case len(r.Lost) > 0 && !o.allowMissing:
-		return hint.New(hint.Failed, fmt.Errorf("%d of %d trials cannot be scored again", len(r.Lost), r.Sessions), "loopd rescore --allow-missing")
+		return hint.New(hint.Failed, fmt.Errorf("%d of %d trials cannot be scored again", len(r.Lost), r.Sessions), "loopd verify rescore --allow-missing")
 	case !r.Differs():
 		return o.tellNext(e)
 	case !o.accept:
@@ -155,7 +155,7 @@ func (o rescoreOptions) outcome(ctx context.Context, e env, home campaign.Home, 
 	case r.State.Ended == nil:
 		return hint.Usagef(nextAfter(r.State), "rescore: campaign %s has not ended, and is decided by the rules it began with", r.Campaign)
 	case !r.Newest:
-		return hint.Usagef("loopd rescore --campaign "+r.Campaign, "rescore: campaign %s is not the newest: its record is closed", r.Campaign)
+		return hint.Usagef("loopd verify rescore --campaign "+r.Campaign, "rescore: campaign %s is not the newest: its record is closed", r.Campaign)
 	}
 	if err := r.Accept(ctx, home, o.reason, time.Now); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (o rescoreOptions) acceptance(r campaign.Rescoring) string {
 	if !r.Newest || r.State.Ended == nil {
 		return ""
 	}
-	command := "loopd rescore"
+	command := "loopd verify rescore"
 	for _, f := range []struct{ name, value string }{{"suite", o.suite}, {"state", o.state}, {"campaign", o.campaign}} {
 		if f.value != "" {
 			command += " --" + f.name + " " + quoted(f.value)

@@ -1,76 +1,93 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loopd/internal/hint"
 )
 
-const longHelp = `loopd improves the wording of a coding-agent plugin overnight: it tries one
-wording after another on a grid of headless agent sessions, keeps or rejects
-each by sequential statistics, and leaves branches and a report to review.
+// rootHelp is the first screen: what a newcomer needs on top, then all verbs.
+const rootHelp = `loopd improves the wording of a coding-agent plugin overnight.
 
   loopd rehearse              a whole campaign, simulated: no account, no key
   loopd init                  settings for the plugin in this directory
-  loopd freeze                seal what measures
   loopd run --sessions 400    open or continue a campaign
   loopd report                what came of it
+  loopd adopt                 take a promoted wording over
+
+Night    run serve status pause resume plan rehearse
+Review   report diff adopt candidate verify
+Suite    init freeze scenario selftest eval
+Machine  login doctor config prune version
+
+"loopd VERB --help" shows a verb with an example; --version and --help are flags
+of every one. Results go to standard output, talk to standard error.
 
 Exit codes: 0 done; 1 loopd failed or nothing was measured; 2 usage or
-configuration; 3 the measured thing failed; 4 halted by drift; 5 paused;
-130 interrupted.`
+configuration; 3 the measured thing failed; 4 halted because a sealed file
+changed; 5 paused; 130 interrupted.
+`
 
-// The groups of the help.
-const (
-	groupNight  = "night"
-	groupReview = "review"
-	groupSuite  = "suite"
-	groupTools  = "tools"
-)
+// moved names the verbs of older releases, and what does the same now.
+var moved = map[string]string{
+	"cell": "scenario run", "sandbox": "scenario lay", "score": "scenario score", "transcript": "scenario transcript", "export": "report export",
+	"rescore": "verify rescore", "schema": "config schema", "finish": "run --finish", "halt": "pause --now",
+}
 
 // newRoot builds the command tree.
 func newRoot(e env) *cobra.Command {
 	root := &cobra.Command{
-		Use: "loopd", Short: "improves the wording of a coding-agent plugin overnight", Long: longHelp,
-		SilenceErrors: true, SilenceUsage: true, Args: noArgs,
+		Use: "loopd", Short: "improves the wording of a coding-agent plugin overnight", Long: rootHelp, Version: versionText(),
+		SilenceErrors: true, SilenceUsage: true, Args: noArgs, CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runHome(e) },
 	}
-	root.AddGroup(
-		&cobra.Group{ID: groupNight, Title: "Night:"}, &cobra.Group{ID: groupReview, Title: "Review:"},
-		&cobra.Group{ID: groupSuite, Title: "Suite:"}, &cobra.Group{ID: groupTools, Title: "Tools:"},
-	)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hint.Usagef(cmd.CommandPath()+" --help", "%w", err)
 	})
-	root.SetCompletionCommandGroupID(groupTools)
-	root.SetHelpCommandGroupID(groupTools)
-	for group, verbs := range map[string][]*cobra.Command{
-		groupNight:  {newPlan(e), newRun(e), newServe(e), newStatus(e), newPause(e), newResume(e), newHalt(e), newFinish(e), newRehearse(e)},
-		groupReview: {newReport(e), newAdopt(e), newDiff(e), newCandidate(e), newExport(e), newRescore(e), newTranscript(e)},
-		groupSuite: {
-			newCell(e), newInit(e), newFreeze(e), newGraph(e), newEval(e), newCapture(e), newJudge(e), newLogin(e), newSandbox(e), newScenario(e), newSchema(e), newScore(e), newSelftest(e),
-		},
-		groupTools: {newDoctor(e), newVerify(e), newPrune(e), newConfig(e), newSimulate(e), newVersion(e), newMan(e)},
-	} {
-		for _, v := range verbs {
-			v.GroupID = group
-			root.AddCommand(v)
-		}
-	}
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Short = "help about any command"
-		case "completion":
-			c.Short = "the completion script of a shell"
-		}
+	root.SetVersionTemplate("loopd {{.Version}}\n")
+	root.AddCommand(
+		newRun(e), newServe(e), newStatus(e), newPause(e), newResume(e), newPlan(e), newRehearse(e),
+		newReport(e), newDiff(e), newAdopt(e), newCandidate(e), newVerify(e),
+		newInit(e), newFreeze(e), newScenario(e), newSelftest(e), newEval(e),
+		newLogin(e), newDoctor(e), newConfig(e), newPrune(e), newVersion(e),
+		newGraph(e), newCapture(e), newJudge(e), newSimulate(e), unlisted(newMan(e)),
+	)
+	for was, is := range moved {
+		root.AddCommand(movedTo(was, is))
 	}
 	fitHelp(root)
+	ofVerb := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd != root {
+			ofVerb(cmd, args)
+			return
+		}
+		fmt.Fprint(cmd.OutOrStdout(), rootHelp)
+	})
 	return root
+}
+
+func unlisted(cmd *cobra.Command) *cobra.Command {
+	cmd.Hidden = true
+	return cmd
+}
+
+// movedTo answers to the name that a verb had in older releases.
+func movedTo(was, is string) *cobra.Command {
+	return &cobra.Command{
+		Use: was, Hidden: true, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var words strings.Builder
+			for _, a := range args {
+				words.WriteString(" " + quoted(a))
+			}
+			return hint.Usagef("loopd "+is+words.String(), "\"loopd %s\" is \"loopd %s\" now", was, is)
+		},
+	}
 }
 
 // atMostOne takes one argument or none.

@@ -16,18 +16,6 @@ import (
 	"loopd/loop"
 )
 
-// newFinish is run with the search ended first.
-func newFinish(e env) *cobra.Command {
-	o := runOptions{Ask: app.Ask{Finish: true}}
-	cmd := &cobra.Command{
-		Use: "finish", Short: "end the search of the campaign under way and run its gate now", Args: noArgs,
-		Long: "  loopd finish\n\nTakes up no further candidate. What was kept so far goes to the gate, and the\ncampaign ends with its verdict. A loopd that runs here is told to.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
-	}
-	o.flags(cmd)
-	return cmd
-}
-
 // newResume is run with the pause or the halt lifted first.
 func newResume(e env) *cobra.Command {
 	o := runOptions{Ask: app.Ask{Resume: true}}
@@ -68,7 +56,10 @@ limit of the account is waited out, and part of a subscription's allowances is
 left for you (quota in loopd.yaml). The machine is kept awake; on its battery the
 campaign waits for the mains (power in loopd.yaml). A campaign that ended at an unfinished gate goes on with the sessions given.
 "loopd plan" says what a budget can find. The first signal lets running sessions
-end, the second stops at once.`,
+end, the second stops at once.
+
+With --finish no further candidate is taken up: what was kept so far goes to the
+gate, and the campaign ends with its verdict. A loopd that runs here is told to.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRun(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
@@ -77,6 +68,7 @@ end, the second stops at once.`,
 	f.Float64Var(&o.Cost, "cost", 0, "budget: the sessions that cost so many USD at list price")
 	o.flags(cmd)
 	f.StringVar(&o.Profile, "profile", "", "rule for keeping: fast, strict, certified, scout; empty for the setting")
+	f.BoolVar(&o.Finish, "finish", false, "end the search of the campaign under way and run its gate now")
 	f.BoolVar(&o.New, "new", false, "open a new campaign even if the last one's gate could go on")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every coin; 0 takes it from the clock")
 	return cmd
@@ -85,10 +77,10 @@ end, the second stops at once.`,
 // flags are those of every verb that runs sessions of a campaign.
 func (o *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.Parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	flagParallel(cmd, &o.Parallel)
 	f.BoolVar(&o.NoWait, "no-wait", false, "stop at a limit of the account instead of waiting until it lifts")
-	f.BoolVar(&o.NoIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
-	f.BoolVar(&o.json, "json", false, "print the campaign report as JSON at the end")
+	flagNoIsolation(cmd, &o.NoIsolation)
+	flagJSON(cmd, &o.json)
 }
 
 func runRun(ctx context.Context, e env, o runOptions) error {

@@ -14,13 +14,13 @@ import (
 func newSandbox(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "sandbox SCENARIO DEST", Short: "lay out the project a scenario starts from", Args: theArgs("SCENARIO", "DEST"),
-		Long: "  loopd sandbox R2 /tmp/look\n\nWrites the scenario's project to a new directory, as a git repository with one\ncommit: what every session of it starts from. The task is not in it.",
+		Use: "lay SCENARIO DEST", Short: "lay out the project a scenario starts from", Args: theArgs("SCENARIO", "DEST"),
+		Long: "  loopd scenario lay R2 /tmp/look\n\nWrites the scenario's project to a new directory, as a git repository with one\ncommit: what every session of it starts from. The task is not in it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSandbox(cmd.Context(), e, args[0], args[1], asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 
@@ -43,7 +43,7 @@ func runSandbox(ctx context.Context, e env, id, dest string, asJSON bool) error 
 	}
 	dest = e.Path(dest)
 	if _, err := os.Lstat(dest); err == nil {
-		return hint.Usagef("loopd sandbox "+id+" NEWDIR", "lay out sandbox: %s exists", dest)
+		return hint.Usagef("loopd scenario lay "+id+" NEWDIR", "lay out sandbox: %s exists", dest)
 	}
 	if err := trial.LayOut(ctx, b.sealed.Suite, sc, b.graphs, dest); err != nil {
 		return err

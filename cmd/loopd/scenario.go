@@ -31,6 +31,10 @@ func newScenario(e env) *cobra.Command {
 		newScenarioLint(e),
 		newScenarioImport(e),
 		newScenarioExport(e),
+		newCell(e),
+		newScore(e),
+		newSandbox(e),
+		newTranscript(e),
 	)
 	return cmd
 }
@@ -169,7 +173,7 @@ func newScenarioNew(e env) *cobra.Command {
 	f.StringVar(&o.role, "role", string(harness.Objective), "objective, guard, control, reserve, practice")
 	f.StringVar(&o.skill, "skill", "", "the skill it is about; needed, also for a guard")
 	f.StringVar(&o.fixture, "fixture", "", "the project it works on, below fixtures/; needed")
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.json)
 	return cmd
 }
 

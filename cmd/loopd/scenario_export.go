@@ -38,7 +38,7 @@ func newScenarioExport(e env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&dir, "plugin-eval", "", "write cases of claude plugin eval to this folder")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 

@@ -47,7 +47,7 @@ func newScenarioImport(e env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.skill, "skill", "", "the skill the suite is about, where it does not say")
 	cmd.Flags().StringVar(&o.into, "into", "", "the suite to write to; the one of loopd.yaml otherwise")
-	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.asJSON)
 	return cmd
 }
 

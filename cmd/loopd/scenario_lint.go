@@ -26,7 +26,7 @@ func newScenarioLint(e env) *cobra.Command {
 			return runScenarioLint(cmd.Context(), e, args, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 

@@ -13,9 +13,9 @@ import (
 	"loopd/internal/hint"
 )
 
-const schemaHelp = `  loopd schema
-  loopd schema scenario
-  loopd schema status > status.schema.json
+const schemaHelp = `  loopd config schema
+  loopd config schema scenario
+  loopd config schema status > status.schema.json
 
 Prints a JSON Schema; without KIND it lists the kinds. One kind of schema is of
 files that loopd reads: an editor that is given it completes keys and says what
@@ -93,7 +93,7 @@ func showSchema(e env, name string, all []described) error {
 		}
 		known = append(known, kind)
 	}
-	command := "loopd schema"
+	command := "loopd config schema"
 	if meant := nearest(name, known); meant != "" {
 		command += " " + meant
 	}
@@ -110,6 +110,6 @@ func listSchemas(e env, inputs, printed []described) error {
 	for _, s := range printed {
 		fmt.Fprintf(w, "  %s\t%s\n", s.kind, s.of)
 	}
-	fmt.Fprintln(w, "\nNext: loopd schema scenario")
+	fmt.Fprintln(w, "\nNext: loopd config schema scenario")
 	return w.Flush()
 }

@@ -20,13 +20,13 @@ func newScore(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "score SCENARIO DIR", Short: "score a run that is on disk", Args: theArgs("SCENARIO", "DIR"),
-		Long: "  loopd score R2 runs/R2-sonnet-1\n  loopd score R2 runs/R2-sonnet-1 --tsv sonnet\n\nDIR holds transcript.jsonl and either changes.json or the project as the session\nleft it. Exit code 0 pass, 3 fail, 1 when the run is no evidence. A question to a\njudge goes to LOOPD_JUDGE_CMD.",
+		Long: "  loopd scenario score R2 runs/R2-sonnet-1\n  loopd scenario score R2 runs/R2-sonnet-1 --tsv sonnet\n\nDIR holds transcript.jsonl and either changes.json or the project as the session\nleft it. Exit code 0 pass, 3 fail, 1 when the run is no evidence. A question to a\njudge goes to LOOPD_JUDGE_CMD.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runScore(cmd.Context(), e, args[0], args[1], tsv, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&tsv, "tsv", "", "print one row for this model, as results.tsv has it")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 
@@ -55,7 +55,7 @@ func runScore(ctx context.Context, e env, id, dir, tsv string, asJSON bool) erro
 	dir = e.Path(dir)
 	run, err := trial.ReadStored(ctx, dir, start)
 	if err != nil {
-		return hint.New(hint.Usage, err, "loopd score --help")
+		return hint.New(hint.Usage, err, "loopd scenario score --help")
 	}
 	out := scored{Scenario: id}
 	out.Class, out.Why, out.Result = run.Score(ctx, b.sealed.Suite, sc, start, storedJudge(e, b.cfg, b.sealed.Suite))

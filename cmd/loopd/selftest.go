@@ -26,7 +26,7 @@ func newSelftest(e env) *cobra.Command {
 		Long: "  loopd selftest\n\nRuns every scenario's oracle and nop through the stand-in agent: no model, no\ntask. Then it breaks one thing at a time in them, and makes wrong runs of them\nthat try to pass (exploits). Exits 3 when a run comes out wrong or an exploit\npasses. Without a loopd.yaml here it tests the bundled suite on the bundled plugin,\nwith --suite any bundled one on its plugin.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), e, o) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.json)
 	cmd.Flags().BoolVar(&o.all, "all", false, "list every damaged run and every exploit")
 	cmd.Flags().StringVar(&o.suite, "suite", "", "a bundled suite to test on its plugin, whatever is set up here")
 	return cmd

@@ -57,11 +57,11 @@ sessions end, the second stops at once.
 	f.StringVar(&o.start, "start", "", "cron spec of a window's start, a semicolon between two; empty for\nserve.start")
 	f.StringVar(&o.until, "until", "", "time of day at which a window ends; empty for serve.until")
 	f.IntVar(&o.sessions, "sessions", 0, "budget of a new campaign, in sessions; 0 for the setting")
-	f.IntVar(&o.parallel, "parallel", 0, "sessions side by side; 0 for the setting")
+	flagParallel(cmd, &o.parallel)
 	f.IntVar(&o.port, "port", 0, "port of the pages on this machine; 0 for the setting")
 	f.BoolVar(&o.reveal, "reveal", false, "show task text on the pages")
 	f.BoolVar(&o.now, "now", false, "open a window at once as well")
-	f.BoolVar(&o.noIsolation, "i-accept-no-isolation", false, "go on where sessions cannot be isolated from this machine")
+	flagNoIsolation(cmd, &o.noIsolation)
 	f.StringVar(&o.log, "log", "json", "form of the log on standard error: json or text")
 	f.StringVar(&o.unit, "unit", "", "print a service file for systemd or launchd, and stop")
 	return cmd

@@ -116,9 +116,6 @@ func (r review) current() (*loop.State, error) {
 	return r.newest(), nil
 }
 
-// stateFlag is the help of the flag that names a state directory.
-const stateFlag = "state `directory`, instead of the plugin's in this directory"
-
 // nextAfter is the command that goes on from where a campaign stands. A halted
 // one is over: only a new seal ends it, so that a new one can begin.
 func nextAfter(s *loop.State) string {

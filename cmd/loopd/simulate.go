@@ -54,7 +54,7 @@ func newSimulate(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSimulate(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	flagJSON(cmd, &o.json)
 	f.BoolVar(&o.null, "null", false, "only campaigns in which no candidate changes anything")
 	f.IntVar(&o.nights, "nights", 0, "number of campaigns instead of the stated ones")
 	f.StringVar(&o.grid, "grid", "", "file with the true pass rates of your cells")

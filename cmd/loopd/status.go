@@ -34,8 +34,8 @@ func newStatus(e env) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "print it again whenever it changes")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	cmd.Flags().StringVar(&state, "state", "", stateFlag)
+	flagJSON(cmd, &asJSON)
+	flagState(cmd, &state)
 	return cmd
 }
 

@@ -26,11 +26,11 @@ func newTranscript(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "transcript FILE", Short: "read a session's stream-json and say whether it is evidence", Args: oneArg("file"),
-		Long: "  loopd transcript trials/0a1b2c3d4e5f6071/transcript.jsonl\n\nPrints the class of the session, what it rests on, the tool calls and the final\ntext. An exit.json beside the file tells how the process ended. With --note, a session\nwhose hook did not deliver that text is hook_not_delivered.",
+		Long: "  loopd scenario transcript trials/0a1b2c3d4e5f6071/transcript.jsonl\n\nPrints the class of the session, what it rests on, the tool calls and the final\ntext. An exit.json beside the file tells how the process ended. With --note, a session\nwhose hook did not deliver that text is hook_not_delivered.",
 		RunE: func(_ *cobra.Command, args []string) error { return runTranscript(e, args[0], note, asJSON) },
 	}
 	cmd.Flags().StringVar(&note, "note", "", "file with the text the hook should have delivered, - for standard input")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagJSON(cmd, &asJSON)
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func runTranscript(e env, file, note string, asJSON bool) error {
 	if note != "" {
 		data, err := readArg(e, note)
 		if err != nil {
-			return hint.New(hint.Usage, fmt.Errorf("read note: %w", err), "loopd transcript --help")
+			return hint.New(hint.Usage, fmt.Errorf("read note: %w", err), "loopd scenario transcript --help")
 		}
 		want.Note, want.NoteText = harness.NoteFile, strings.TrimSuffix(string(data), "\n")
 	}
@@ -93,12 +93,12 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 		return nil, ext, hint.Usagef("loopd report", "read transcript %s: %w; its row and digests are in the ledger", file, gone)
 	}
 	if err != nil {
-		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read transcript: %w", err), "loopd transcript --help")
+		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read transcript: %w", err), "loopd scenario transcript --help")
 	}
 	defer f.Close()
 	t, err := transcript.Parse(bufio.NewReaderSize(f, 1<<20), transcript.Limits{})
 	if err != nil {
-		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read transcript %s: %w", file, err), "loopd transcript --help")
+		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read transcript %s: %w", file, err), "loopd scenario transcript --help")
 	}
 	var exit struct {
 		Code int `json:"exit_code"`
@@ -111,7 +111,7 @@ func readTranscript(e env, file string) (*transcript.Transcript, transcript.Exte
 		return nil, ext, fmt.Errorf("read how the session ended: %w", err)
 	}
 	if err := json.Unmarshal(data, &exit); err != nil {
-		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read exit.json beside %s: %w", file, err), "loopd transcript --help")
+		return nil, ext, hint.New(hint.Usage, fmt.Errorf("read exit.json beside %s: %w", file, err), "loopd scenario transcript --help")
 	}
 	ext.ExitCode, ext.Killed = exit.Code, exit.Code > 128
 	return t, ext, nil

@@ -34,9 +34,10 @@ func newVerify(e env) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "derive every bet, e-value and verdict again")
-	cmd.Flags().StringVar(&state, "state", "", "check the ledger in this state `directory` alone, such as a rehearsal's")
-	cmd.Flags().StringVar(&file, "export", "", "check this `file`, written by loopd export, instead")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	flagState(cmd, &state)
+	cmd.Flags().StringVar(&file, "export", "", "check this `file`, written by loopd report export, instead")
+	flagJSON(cmd, &asJSON)
+	cmd.AddCommand(newRescore(e))
 	return cmd
 }
 
@@ -93,7 +94,7 @@ func lostIn(f campaign.Found) error {
 		return nil
 	}
 	return hint.New(hint.Failed, fmt.Errorf("lost: %s\nof the files of %s; rows and verdicts stand, and these cannot be scored again",
-		strings.Join(f.Lost, "\nlost: "), counted(len(f.Lost), "trial")), "loopd rescore")
+		strings.Join(f.Lost, "\nlost: "), counted(len(f.Lost), "trial")), "loopd verify rescore")
 }
 
 // wrongIn turns what a deep check found into an error.
@@ -148,7 +149,7 @@ func verifyState(ctx context.Context, e env, dir string, asJSON bool) error {
 func verifyExport(e env, file string, asJSON bool) error {
 	f, err := os.Open(e.Path(file))
 	if err != nil {
-		return hint.New(hint.Usage, err, "loopd export")
+		return hint.New(hint.Usage, err, "loopd report export")
 	}
 	defer f.Close()
 	found, err := campaign.CheckExport(f)

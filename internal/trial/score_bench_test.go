@@ -35,7 +35,7 @@ func longSession(tb testing.TB) []byte {
 	return lines
 }
 
-// scored reads and scores a stored session as loopd score does.
+// scored reads and scores a stored session as loopd scenario score does.
 func scored(ctx context.Context, dir string, suite harness.Suite, sc harness.Scenario, start harness.Tree) (harness.Class, harness.Outcome, error) {
 	stored, err := ReadStored(ctx, dir, start)
 	if err != nil {
