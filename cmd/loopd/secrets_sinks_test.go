@@ -82,15 +82,15 @@ func TestNoSecretIsInAnySink(t *testing.T) {
 	l.said.Write(dump)
 	l.loopd(hint.Done, "run", "--sessions", "40", "--seed", "3", "--i-accept-no-isolation")
 	runs := filepath.Join(l.dir, "runs")
-	l.loopd(hint.Failed, "cell", "W1", "haiku", runs, "--i-accept-no-isolation", "--json") // its judge answers with a secret
+	l.loopd(hint.Failed, "scenario", "run", "W1", "haiku", runs, "--i-accept-no-isolation", "--json") // its judge answers with a secret
 	l.api.mu.Lock()
 	l.api.refuses = true
 	l.api.mu.Unlock()
-	l.loopd(hint.Failed, "cell", "R3", "haiku", runs, "--i-accept-no-isolation", "--results", filepath.Join(l.dir, "runs", "results.tsv"))
+	l.loopd(hint.Failed, "scenario", "run", "R3", "haiku", runs, "--i-accept-no-isolation", "--results", filepath.Join(l.dir, "runs", "results.tsv"))
 	for _, args := range [][]string{
 		{"report"}, {"report", "--json"}, {"report", "c001"}, {"report", "c001", "--json"}, {"status"}, {"status", "--json"}, {"candidate", "list"},
 		{"candidate", "list", "--json"}, {"candidate", "show", "c001"}, {"verify", "--deep", "--json"}, {"config"}, {"config", "--json"},
-		{"export", "--out", filepath.Join(runs, "bundle.jsonl")}, {"rescore", "--json"},
+		{"report", "export", "--out", filepath.Join(runs, "bundle.jsonl")}, {"verify", "rescore", "--json"},
 	} {
 		l.loopd(hint.Done, args...)
 	}
