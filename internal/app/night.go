@@ -331,7 +331,7 @@ func serviceFor(e Env, cred config.Credential) (Service, error) {
 // fits refuses to begin where the campaign would pause at once for want of space.
 func fits(home campaign.Home, cfg config.Config) error {
 	if hold, ok := errors.AsType[*loop.HoldError](DiskOf(home, cfg).May()); ok {
-		return hint.Usagef("loopd prune --older 30d", "start campaign: %s", hold.Paused.Reason)
+		return hint.Usagef("loopd prune --older 30d --dry-run", "start campaign: %s", hold.Paused.Reason)
 	}
 	return nil
 }

@@ -289,7 +289,7 @@ func (e *InstrumentError) Hint() string {
 }
 
 // ExitCode returns the code of wrong usage.
-func (e *InstrumentError) ExitCode() int { return hint.Usage }
+func (e *InstrumentError) Exit() int { return hint.Usage }
 
 // name identifies a campaign for people and branches.
 func (c *Campaign) name(commit string) string {

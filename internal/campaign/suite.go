@@ -55,7 +55,7 @@ func (e *NotSealedError) Hint() string {
 }
 
 // ExitCode tells a suite that changed from one that was never sealed.
-func (e *NotSealedError) ExitCode() int {
+func (e *NotSealedError) Exit() int {
 	if e.Drift != nil {
 		return hint.Drift
 	}

@@ -123,7 +123,7 @@ func (e *NotFoundError) Error() string {
 }
 
 // ExitCode returns the code of wrong usage.
-func (e *NotFoundError) ExitCode() int { return hint.Usage }
+func (e *NotFoundError) Exit() int { return hint.Usage }
 
 // Hint returns the command that writes the settings.
 func (e *NotFoundError) Hint() string { return "loopd init" }

@@ -24,7 +24,7 @@ func (e *NotRepositoryError) Error() string {
 }
 
 // ExitCode returns the code of wrong usage.
-func (e *NotRepositoryError) ExitCode() int { return hint.Usage }
+func (e *NotRepositoryError) Exit() int { return hint.Usage }
 
 // Hint returns the command that makes one.
 func (e *NotRepositoryError) Hint() string { return "git init" }

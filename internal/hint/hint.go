@@ -1,7 +1,7 @@
 // Package hint gives an error what its reader needs: an exit code and a command
 // to type. It decides both in one place. It prints nothing.
 //
-// Any error type takes part by a method: ExitCode() int for the code, Hint()
+// Any error type takes part by a method: Exit() int for the code, Hint()
 // string for the command. The outermost error that knows one wins.
 package hint
 
@@ -33,7 +33,7 @@ type coded struct {
 func (e *coded) Error() string { return e.err.Error() }
 func (e *coded) Unwrap() error { return e.err }
 func (e *coded) Hint() string  { return e.command }
-func (e *coded) ExitCode() int { return e.exit }
+func (e *coded) Exit() int     { return e.exit }
 
 // New returns err with its exit code and the command that helps; an empty command
 // leaves the hint to the errors within err.
@@ -51,10 +51,10 @@ func ExitOf(err error) int {
 	if err == nil {
 		return Done
 	}
-	var e interface{ ExitCode() int }
+	var e interface{ Exit() int }
 	switch {
 	case errors.As(err, &e):
-		return e.ExitCode()
+		return e.Exit()
 	case errors.Is(err, context.Canceled):
 		return Interrupted
 	case errors.Is(err, exec.ErrNotFound):

@@ -14,7 +14,7 @@ type hinted struct{ command string }
 
 func (hinted) Error() string  { return "hinted" }
 func (h hinted) Hint() string { return h.command }
-func (hinted) ExitCode() int  { return hint.Drift }
+func (hinted) Exit() int      { return hint.Drift }
 
 func TestExitOf(t *testing.T) {
 	t.Parallel()
@@ -34,6 +34,7 @@ func TestExitOf(t *testing.T) {
 		"joined":                 {errors.Join(plain, hinted{"loopd freeze"}), hint.Drift, "loopd freeze"},
 		"interrupted":            {fmt.Errorf("run: %w", context.Canceled), hint.Interrupted, ""},
 		"usage while interupted": {hint.Usagef("loopd help", "wrong: %w", context.Canceled), hint.Usage, "loopd help"},
+		"a program's own code":   {fmt.Errorf("build: %w", exec.Command("sh", "-c", "exit 7").Run()), hint.Failed, ""},
 		"a program not there":    {fmt.Errorf("start: %w", exec.ErrNotFound), hint.Usage, ""},
 	} {
 		if got := hint.ExitOf(test.err); got != test.exit {

@@ -160,7 +160,7 @@ func (e *NotEmptyError) Error() string { return fmt.Sprintf("start rehearsal: %s
 func (e *NotEmptyError) Hint() string { return "loopd rehearse --resume " + e.Dir }
 
 // ExitCode returns the code of wrong usage.
-func (e *NotEmptyError) ExitCode() int { return hint.Usage }
+func (e *NotEmptyError) Exit() int { return hint.Usage }
 
 // Run runs or continues a rehearsal. A halt or an unfinished campaign is not an
 // error: the result says so.

@@ -141,7 +141,7 @@ func Disk(dir string, free func(dir string) (uint64, error)) Check {
 		case err != nil:
 			return Row{"disk", HealthBad, fmt.Sprintf("%s: %v", at, err), "df -h " + at}
 		case n < enough:
-			return Row{"disk", HealthBad, fmt.Sprintf("%d MiB free at %s, want %d", n>>20, at, enough>>20), "loopd prune --older 30d"}
+			return Row{"disk", HealthBad, fmt.Sprintf("%d MiB free at %s, want %d", n>>20, at, enough>>20), "loopd prune --older 30d --dry-run"}
 		}
 		return Row{Name: "disk", Health: HealthOK, Detail: fmt.Sprintf("%d GiB free at %s", n>>30, at)}
 	}

@@ -64,7 +64,7 @@ func (e *AccessError) Error() string {
 func (e *AccessError) Hint() string { return fmt.Sprintf("chmod %o %s", e.Want, e.Path) }
 
 // ExitCode returns the code of wrong configuration.
-func (e *AccessError) ExitCode() int { return hint.Usage }
+func (e *AccessError) Exit() int { return hint.Usage }
 
 // VersionError says that a newer loopd wrote the ledger.
 type VersionError struct{ Have, Known int }
