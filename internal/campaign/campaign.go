@@ -288,7 +288,7 @@ func (e *InstrumentError) Hint() string {
 	return `loopd freeze --end --reason "the instrument changed"`
 }
 
-// ExitCode returns the code of wrong usage.
+// Exit returns the code of wrong usage.
 func (e *InstrumentError) Exit() int { return hint.Usage }
 
 // name identifies a campaign for people and branches.

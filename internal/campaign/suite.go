@@ -54,7 +54,7 @@ func (e *NotSealedError) Hint() string {
 	return `loopd freeze --reason "why it changed"`
 }
 
-// ExitCode tells a suite that changed from one that was never sealed.
+// Exit tells a suite that changed from one that was never sealed.
 func (e *NotSealedError) Exit() int {
 	if e.Drift != nil {
 		return hint.Drift

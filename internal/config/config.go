@@ -122,7 +122,7 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("read settings: no %s in %s", FileName, e.Dir)
 }
 
-// ExitCode returns the code of wrong usage.
+// Exit returns the code of wrong usage.
 func (e *NotFoundError) Exit() int { return hint.Usage }
 
 // Hint returns the command that writes the settings.

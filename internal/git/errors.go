@@ -23,7 +23,7 @@ func (e *NotRepositoryError) Error() string {
 	return fmt.Sprintf("%s is not in a git repository", e.Dir)
 }
 
-// ExitCode returns the code of wrong usage.
+// Exit returns the code of wrong usage.
 func (e *NotRepositoryError) Exit() int { return hint.Usage }
 
 // Hint returns the command that makes one.

@@ -159,7 +159,7 @@ func (e *NotEmptyError) Error() string { return fmt.Sprintf("start rehearsal: %s
 // Hint returns the command that continues what may lie there.
 func (e *NotEmptyError) Hint() string { return "loopd rehearse --resume " + e.Dir }
 
-// ExitCode returns the code of wrong usage.
+// Exit returns the code of wrong usage.
 func (e *NotEmptyError) Exit() int { return hint.Usage }
 
 // Run runs or continues a rehearsal. A halt or an unfinished campaign is not an

@@ -63,7 +63,7 @@ func (e *AccessError) Error() string {
 // Hint returns the command to type.
 func (e *AccessError) Hint() string { return fmt.Sprintf("chmod %o %s", e.Want, e.Path) }
 
-// ExitCode returns the code of wrong configuration.
+// Exit returns the code of wrong configuration.
 func (e *AccessError) Exit() int { return hint.Usage }
 
 // VersionError says that a newer loopd wrote the ledger.
