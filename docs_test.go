@@ -15,7 +15,7 @@ import (
 )
 
 // documents are those that make promises about the tree.
-var documents = []string{"README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
+var documents = []string{"README.md", "DESIGN.md", "docs/formats.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
 
 // document reads one of the documents in the root.
 func document(t *testing.T, name string) string {
@@ -64,11 +64,11 @@ func namesRealTests(doc string, files []source) []string {
 	return out
 }
 
-// TestDesignNamesEveryWord wants the closed sets of the program in the document
+// TestFormats_NamesEveryWord wants the closed sets of the program in docs/formats.md
 // as they are in the code: events, verdicts, reasons, outcomes, classes.
-func TestDesignNamesEveryWord(t *testing.T) {
+func TestFormats_NamesEveryWord(t *testing.T) {
 	t.Parallel()
-	design, files := document(t, "DESIGN.md"), tree(t)
+	formats, files := document(t, "docs/formats.md"), tree(t)
 	for _, set := range []struct{ dir, kind string }{
 		{"loop", "Kind"}, {"loop", "Verdict"}, {"loop", "Reason"}, {"loop", "Outcome"}, {"loop", "Phase"},
 		{"harness", "Class"}, {"harness", "Outcome"}, {"harness", "Role"}, {"candidates", "Class"},
@@ -78,8 +78,8 @@ func TestDesignNamesEveryWord(t *testing.T) {
 			t.Errorf("%s.%s: got %q, want a closed set", set.dir, set.kind, words)
 		}
 		for _, w := range words {
-			if !strings.Contains(design, "`"+w+"`") {
-				t.Errorf("DESIGN.md does not name `%s`, a %s.%s", w, set.dir, set.kind)
+			if !strings.Contains(formats, "`"+w+"`") {
+				t.Errorf("docs/formats.md does not name `%s`, a %s.%s", w, set.dir, set.kind)
 			}
 		}
 	}
@@ -120,11 +120,11 @@ func literals(spec *ast.ValueSpec, kind string) []string {
 	return out
 }
 
-// TestDesignNamesEveryPackageAndModule wants a line in the house for each
-// package and one reason for each module from outside.
-func TestDesignNamesEveryPackageAndModule(t *testing.T) {
+// TestDesign_NamesEveryPackageAndModule wants a line in the house for each
+// package, and in CONTRIBUTING.md the reason for each module from outside.
+func TestDesign_NamesEveryPackageAndModule(t *testing.T) {
 	t.Parallel()
-	design, files := document(t, "DESIGN.md"), tree(t)
+	files := tree(t)
 	table := ownersOf()
 	var packages, modules []string
 	for _, f := range files {
@@ -137,9 +137,12 @@ func TestDesignNamesEveryPackageAndModule(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range append(packages, modules...) {
-		if !strings.Contains(design, "`"+name+"`") {
-			t.Errorf("DESIGN.md does not name `%s`", name)
+	for doc, names := range map[string][]string{"DESIGN.md": packages, "CONTRIBUTING.md": modules} {
+		text := document(t, doc)
+		for _, name := range names {
+			if !strings.Contains(text, "`"+name+"`") {
+				t.Errorf("%s does not name `%s`", doc, name)
+			}
 		}
 	}
 }
