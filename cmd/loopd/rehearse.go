@@ -352,7 +352,7 @@ func printRehearsal(e env, r rehearsal.Result) error {
 		return err
 	}
 	fmt.Fprint(e.stdout, "\n"+fitted(fmt.Sprintf("%d sessions, %d valid, %s; %s", r.Sessions, r.Valid, invalidText(r.Invalid), noteText(r)), "  ", e.page))
-	fmt.Fprintf(e.stdout, "%d of %d planted faults show as their class\n", shownRight(r.Faults), len(r.Faults))
+	fmt.Fprintf(e.stdout, "%d of %d planted faults as planned\n", shownRight(r.Faults), len(r.Faults))
 	fmt.Fprint(e.stdout, fitted(fmt.Sprintf("%d of %d sessions isolated; %d mismatches, %d orphan processes, user's repository untouched: %s",
 		r.Isolated, r.Sessions, r.Mismatches, r.Orphans, yesNo(r.UserUntouched)), "  ", e.page))
 	if p := r.Proposals; p != nil {

@@ -20,7 +20,13 @@ const (
 	Overloaded FaultName = "overloaded" // the service answers busy once
 	NoHook     FaultName = "no_hook"    // the hook fails
 	Terminated FaultName = "terminated" // a signal ends the session before its last line
-	Crash      FaultName = "crash"      // the agent dies after its first line
+	Crash      FaultName = "crash"      // the agent is killed after its first line
+	// The faults of admission: a reason not to start sessions, told to the loop the
+	// way a night is told.
+	RateLimited FaultName = "rate_limit" // status 429 with a reset in two seconds
+	OverSpent   FaultName = "spend"      // the session spends more than a session may
+	DiskFull    FaultName = "disk"       // the disk is full while the session runs
+	OnBattery   FaultName = "battery"    // the machine runs on its battery while the session runs
 )
 
 // place is where a fault is planted: a repetition of a cell under the starting
@@ -36,6 +42,7 @@ type fault struct {
 	model fake.Fault
 	hook  bool // the hook fails
 	class harness.Class
+	pause cause // the pause that follows; empty for none
 }
 
 func faultsByName() map[FaultName]fault {
@@ -43,7 +50,12 @@ func faultsByName() map[FaultName]fault {
 		Overloaded: {name: "overloaded, clears", model: fake.FaultOverloaded, class: harness.Valid},
 		NoHook:     {name: "hook not delivered", hook: true, class: harness.HookNotDelivered},
 		Terminated: {name: "terminated", model: fake.FaultTerminate, class: harness.Cancelled},
-		Crash:      {name: "agent crash after init", model: fake.FaultCrash, class: harness.Cancelled},
+		Crash:      {name: "agent killed after init", model: fake.FaultCrash, class: harness.Cancelled},
+
+		RateLimited: {name: "429 with a reset", model: fake.FaultShortLimit, class: harness.RateLimit, pause: causeLimit},
+		OverSpent:   {name: "spend limit of a session", model: fake.FaultCostly, class: harness.Budget},
+		DiskFull:    {name: "disk full", class: harness.Valid, pause: causeDisk},
+		OnBattery:   {name: "battery runs low", class: harness.Valid, pause: causeBattery},
 	}
 }
 
@@ -104,12 +116,16 @@ type ShownFault struct {
 	Rep      int           `json:"rep"`
 	Expected harness.Class `json:"expected"`
 	Class    harness.Class `json:"class"`
-	Right    bool          `json:"right"`
+	// Pause is why sessions had to wait because of it, empty where none has to, and
+	// Lifted whether that pause was recorded and lifted by itself.
+	Pause  string `json:"pause,omitempty"`
+	Lifted bool   `json:"lifted,omitempty"`
+	Right  bool   `json:"right"`
 }
 
 // compareFaults sets every planted fault beside the class of the first attempt it
-// was planted in.
-func (out *Result) compareFaults(s *loop.State, plan Plan) {
+// was planted in, and the pause it asked for beside those of the ledger.
+func (out *Result) compareFaults(s *loop.State, plan Plan, holds []hold) {
 	out.Faults = []ShownFault{}
 	for _, t := range s.Trials {
 		sl := t.Spec.Slot
@@ -120,7 +136,9 @@ func (out *Result) compareFaults(s *loop.State, plan Plan) {
 		if s.Halted != nil && (t.Class == harness.DriftedSeal || t.Class == harness.Cancelled) {
 			continue // a halt ended it, whatever was planted
 		}
-		c := ShownFault{Fault: f.name, Cell: sl.Cell.String(), Rep: sl.Rep, Expected: f.class, Class: t.Class, Right: t.Class == f.class}
+		c := ShownFault{Fault: f.name, Cell: sl.Cell.String(), Rep: sl.Rep, Expected: f.class, Class: t.Class, Pause: string(f.pause)}
+		c.Lifted = f.pause != "" && lifted(holds, f.pause)
+		c.Right = t.Class == f.class && c.Lifted == (f.pause != "")
 		if !c.Right {
 			out.Mismatches++
 		}

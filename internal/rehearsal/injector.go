@@ -23,6 +23,7 @@ type injector struct {
 	model    *fake.ModelServer
 	faults   map[place]fault
 	drifted  atomic.Bool
+	machine  *machine
 	night    *night // nil where the campaign runs in one go
 	// meanwhile is told of the moments of a session, if there is one.
 	meanwhile func(harness.Spec, moment)
@@ -78,7 +79,11 @@ func (r *injector) Register(spec harness.Spec, key string) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	s := fake.ModelSession{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: r.faultOf(spec).model}
+	f := r.faultOf(spec)
+	if err := r.machine.plant(f.pause); err != nil {
+		return nil, err
+	}
+	s := fake.ModelSession{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: f.model}
 	if r.drifted.Load() {
 		s.Drift = modelDrift
 	}

@@ -184,7 +184,7 @@ func (n *night) work(ctx context.Context, w daemon.Window, drain <-chan struct{}
 	}
 	s := r.Campaign.Current()
 	if s.Ended != nil || s.Halted != nil {
-		n.out, err = r.result(0)
+		n.out, err = r.result(ctx, 0)
 		n.stop()
 	}
 	return daemon.Stopped(s), err

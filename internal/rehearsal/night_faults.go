@@ -24,12 +24,6 @@ type NightFault struct {
 	Right   bool   `json:"right"`
 }
 
-// hold is a pause of the ledger and when it was lifted, zero for not.
-type hold struct {
-	p          loop.Paused
-	at, lifted time.Time
-}
-
 // faults sets what was planted beside what the ledger says was done.
 func (n *night) faults(ctx context.Context) ([]NightFault, error) {
 	l, err := store.OpenReadOnly(home(n.Dir).Dir)
@@ -41,23 +35,9 @@ func (n *night) faults(ctx context.Context) ([]NightFault, error) {
 	if err != nil {
 		return nil, err
 	}
-	var holds []hold
-	for e, err := range l.Entries(ctx, 1) {
-		if err != nil {
-			return nil, err
-		}
-		p, err := loop.Decode(loop.Kind(e.Kind), e.Payload)
-		if err != nil {
-			return nil, err
-		}
-		switch p := p.(type) {
-		case loop.Paused:
-			holds = append(holds, hold{p: p, at: e.Time})
-		case loop.Resumed:
-			if len(holds) > 0 {
-				holds[len(holds)-1].lifted = e.Time
-			}
-		}
+	holds, err := holdsOf(ctx, home(n.Dir).Dir)
+	if err != nil {
+		return nil, err
 	}
 	s := states[len(states)-1]
 	n.mu.Lock()

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -76,7 +77,7 @@ func candidateOf(p Planted) candidates.Candidate {
 }
 
 // result compares what was planted with what came of it.
-func (r *run) result(wall time.Duration) (Result, error) {
+func (r *run) result(ctx context.Context, wall time.Duration) (Result, error) {
 	s := r.Campaign.Current()
 	out := Result{
 		Profile: s.Started.Settings.Profile, Kept: append([]string{}, s.Kept...), Simulated: true, Seed: r.Seed, Agent: r.Agent, Dir: r.Dir, Sessions: s.Sessions(), Invalid: make(map[string]int),
@@ -84,7 +85,11 @@ func (r *run) result(wall time.Duration) (Result, error) {
 	}
 	r.countTrials(s, &out)
 	out.compare(s, r.plan)
-	out.compareFaults(s, r.plan)
+	holds, err := holdsOf(ctx, home(r.Dir).Dir)
+	if err != nil {
+		return out, err
+	}
+	out.compareFaults(s, r.plan, holds)
 	if err := r.countProposals(s, &out); err != nil {
 		return out, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,7 +186,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := r.work(ctx, app.Watch{Observe: r.observe, Ready: r.Ready}, time.Time{}); err != nil && !errors.Is(err, loop.ErrDrained) {
 		return Result{}, err
 	}
-	return r.result(time.Since(began))
+	return r.result(ctx, time.Since(began))
 }
 
 // open starts the simulated model and opens the campaign as a night does, with
@@ -202,13 +203,17 @@ func (r *run) open(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, r.close())
 	}
-	r.injector = &injector{seed: r.Seed, suite: r.sealed.Suite, model: r.model, faults: r.plan.faults, night: r.night, meanwhile: r.meanwhile}
+	if r.machine, err = newMachine(r.Dir); err != nil {
+		return errors.Join(err, r.close())
+	}
+	r.injector = &injector{seed: r.Seed, suite: r.sealed.Suite, model: r.model, faults: r.plan.faults, machine: r.machine, night: r.night, meanwhile: r.meanwhile}
 	settings := app.Settings{
 		Campaign: campaign.Options{
 			Home: home(r.Dir), Plugin: r.userDir(), Sealed: r.sealed, AgentName: string(r.Agent) + " " + r.Binary.Version, Credential: "simulated",
 			Simulated: true, Confines: map[string]string{"isolation": r.Isolation.Sandbox.String()}, Log: r.Log,
 		},
-		Gate:     admission.Options{Governor: admission.GovernorOptions{Parallel: r.Options.Parallel, Rand: func() float64 { return 0 }}},
+		Gate:     r.machine.gate(r.Options.Parallel, home(r.Dir).Dir),
+		Spend:    admission.SpendLimits{Session: sessionLimit},
 		Proposer: r.proposer,
 	}
 	if r.night != nil {
@@ -249,6 +254,7 @@ type run struct {
 	grid     campaign.Grid
 	plan     Plan
 	injector *injector
+	machine  *machine
 	script   script
 	model    *fake.ModelServer
 	verdicts int // at the moment of the planted drift
@@ -265,6 +271,9 @@ func (r *run) planAll() error {
 	}
 	if r.plan, err = NewPlan(sown, r.grid.Objective, r.grid.Guards, r.Candidates, r.Profile, r.Fault); err != nil {
 		return err
+	}
+	if r.night != nil { // it has a limit of its own
+		maps.DeleteFunc(r.plan.faults, func(_ place, f fault) bool { return f.pause == causeLimit })
 	}
 	if r.Null {
 		r.plan = r.plan.null()
@@ -291,6 +300,9 @@ func (r *run) work(ctx context.Context, w app.Watch, end time.Time) error {
 	}
 	r.injector.start = r.Campaign.Current().Started.Start
 	r.driftModel(r.Campaign.Current())
+	if err := r.replant(ctx); err != nil {
+		return err
+	}
 	return r.App.Run(ctx, r.Drain, end, w)
 }
 
@@ -332,8 +344,13 @@ func (r *run) observe(s *loop.State, e loop.Event) {
 			r.Log.Error("the planted drift could not be made", "error", err)
 		}
 	}
-	if _, ok := e.Payload.(loop.Committed); ok {
+	switch p := e.Payload.(type) {
+	case loop.Committed:
 		r.driftModel(s)
+	case loop.Paused:
+		if err := r.machine.lift(p); err != nil {
+			r.Log.Error("a planted fault could not be ended", "error", err)
+		}
 	}
 	if r.Options.Observe != nil {
 		r.Options.Observe(s, e)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,6 +68,7 @@ type whole struct {
 	result Result
 	state  *loop.State
 	plan   Plan
+	holds  []hold
 	rows   map[string][]string
 	same   campaign.Rescoring // scored again by its own rules
 	other  campaign.Rescoring // by a rule that asks for what nobody says
@@ -108,6 +110,9 @@ var undisturbed = sync.OnceValue(func() whole {
 	}
 	sown, err := ReadPlanting(suite)
 	if err != nil {
+		return whole{err: err}
+	}
+	if w.holds, err = holdsOf(context.Background(), home(work).Dir); err != nil {
 		return whole{err: err}
 	}
 	w.plan, w.err = NewPlan(sown, w.state.Started.Objective, w.state.Started.Guards, small().Candidates, loop.Fast, NoFault)
@@ -250,8 +255,30 @@ func TestCompareFindsAWrongClass(t *testing.T) {
 		f.class = harness.Duplicate
 		wrong[at] = f
 		var out Result
-		if out.compareFaults(w.state, Plan{faults: wrong}); out.Mismatches != 1 {
+		if out.compareFaults(w.state, Plan{faults: wrong}, w.holds); out.Mismatches != 1 {
 			t.Errorf("%s: got %d mismatches, want 1", f.name, out.Mismatches)
+		}
+	}
+}
+
+// TestCompareFaults_Pauses takes one pause of the ledger away at a time, and then
+// its end.
+func TestCompareFaults_Pauses(t *testing.T) {
+	w := undisturbed()
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	if got := len(w.holds); got != 3 {
+		t.Fatalf("got %d pauses, want one for a limit, one for the disk and one for the battery: %+v", got, w.holds)
+	}
+	for i, h := range w.holds {
+		open := slices.Clone(w.holds)
+		open[i].lifted = time.Time{}
+		for name, holds := range map[string][]hold{"no pause": slices.Delete(slices.Clone(w.holds), i, i+1), "not lifted": open} {
+			var out Result
+			if out.compareFaults(w.state, w.plan, holds); out.Mismatches != 1 {
+				t.Errorf("%s, %s: got %d mismatches, want 1", h.p.Reason, name, out.Mismatches)
+			}
 		}
 	}
 }

@@ -1,0 +1,186 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"loopd/harness"
+	"loopd/internal/admission"
+	"loopd/internal/store"
+	"loopd/loop"
+)
+
+// cause is why a pause was recorded.
+type cause string
+
+// The causes that are planted.
+const (
+	causeLimit   cause = "limit"
+	causeDisk    cause = "disk"
+	causeBattery cause = "battery"
+)
+
+// causeOf tells the cause of a pause, empty for another one.
+func causeOf(p loop.Paused) cause {
+	switch {
+	case p.Battery:
+		return causeBattery
+	case p.Class == harness.Disk:
+		return causeDisk
+	case p.Class == harness.RateLimit:
+		return causeLimit
+	}
+	return ""
+}
+
+// hold is a pause of the ledger and when it was lifted, zero for not.
+type hold struct {
+	p          loop.Paused
+	at, lifted time.Time
+}
+
+// holdsOf reads the pauses of a state directory's ledger, oldest first.
+func holdsOf(ctx context.Context, dir string) ([]hold, error) {
+	l, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	var out []hold
+	for e, err := range l.Entries(ctx, 1) {
+		if err != nil {
+			return nil, err
+		}
+		p, err := loop.Decode(loop.Kind(e.Kind), e.Payload)
+		if err != nil {
+			return nil, err
+		}
+		switch p := p.(type) {
+		case loop.Paused:
+			out = append(out, hold{p: p, at: e.Time})
+		case loop.Resumed:
+			if len(out) > 0 {
+				out[len(out)-1].lifted = e.Time
+			}
+		}
+	}
+	return out, nil
+}
+
+// lifted reports whether there was a pause of this cause and each was lifted.
+func lifted(holds []hold, c cause) bool {
+	found := false
+	for _, h := range holds {
+		if causeOf(h.p) != c {
+			continue
+		}
+		if found = true; h.lifted.IsZero() {
+			return false
+		}
+	}
+	return found
+}
+
+// machine is the disk and the power supply beside which a rehearsal's sessions
+// run. A planted fault lasts until the loop has paused for it.
+type machine struct {
+	root string // holds sys/class/power_supply
+	full atomic.Bool
+}
+
+// The limits of a rehearsal's gate. No real disk is so full, and no session that
+// goes well costs as much.
+const (
+	machineFloor = 1 << 20                // bytes
+	sessionLimit = 1                      // USD
+	machineEvery = 100 * time.Millisecond // a real night looks every ten seconds
+)
+
+// newMachine makes a machine on AC power with space on its disk.
+func newMachine(dir string) (*machine, error) {
+	m := &machine{root: filepath.Join(dir, "machine")}
+	return m, m.battery(false)
+}
+
+// gate is what keeps sessions of a rehearsal from being started.
+func (m *machine) gate(parallel int, dirs ...string) admission.Options {
+	return admission.Options{
+		Governor:       admission.GovernorOptions{Parallel: parallel, Rand: func() float64 { return 0 }},
+		Disk:           admission.Disk{Floor: machineFloor, Dirs: dirs, Free: m.free},
+		Machine:        admission.Machine{OS: "linux", Root: m.root},
+		PauseOnBattery: true, Every: machineEvery,
+	}
+}
+
+func (m *machine) free(dir string) (uint64, error) {
+	if m.full.Load() {
+		return 0, nil
+	}
+	return admission.FreeBytes(dir)
+}
+
+// battery writes what the kernel says of the power supply.
+func (m *machine) battery(on bool) error {
+	online, status := "1", "Full"
+	if on {
+		online, status = "0", "Discharging"
+	}
+	var errs []error
+	for name, text := range map[string]string{
+		"AC/type": "Mains", "AC/online": online, "BAT0/type": "Battery", "BAT0/status": status, "BAT0/capacity": "9",
+	} {
+		path := filepath.Join(m.root, "sys", "class", "power_supply", name)
+		errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text+"\n"), 0o600))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("plant a power supply: %w", err)
+	}
+	return nil
+}
+
+// plant brings about what a pause is to follow from.
+func (m *machine) plant(c cause) error {
+	switch c {
+	case causeDisk:
+		m.full.Store(true)
+	case causeBattery:
+		return m.battery(true)
+	}
+	return nil
+}
+
+// lift ends what a pause was for.
+func (m *machine) lift(p loop.Paused) error {
+	switch causeOf(p) {
+	case causeDisk:
+		m.full.Store(false)
+	case causeBattery:
+		return m.battery(false)
+	}
+	return nil
+}
+
+// replant brings about again what an interrupted rehearsal had not paused for yet:
+// the fault of every session that is recorded without its pause.
+func (r *run) replant(ctx context.Context) error {
+	holds, err := holdsOf(ctx, home(r.Dir).Dir)
+	if err != nil {
+		return err
+	}
+	paused := make(map[cause]bool)
+	for _, h := range holds {
+		paused[causeOf(h.p)] = true
+	}
+	var errs []error
+	for _, t := range r.Campaign.Current().Trials {
+		if f := r.injector.faultOf(t.Spec); !paused[f.pause] {
+			errs = append(errs, r.machine.plant(f.pause))
+		}
+	}
+	return errors.Join(errs...)
+}
