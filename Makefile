@@ -65,7 +65,7 @@ RUN ?= .
 nightly: setup build ## every test with its full counts: kills, faults, power cuts, mutants, memory, the real agent CLI (hours; RUN picks tests)
 	@echo "== LOOPD_NIGHTLY=1 go test ./..."
 	@$(call timed,LOOPD_NIGHTLY=1 go test -count=1 -p 1 -timeout 240m -run '$(RUN)' ./...)
-	@if [ '$(RUN)' = . ]; then set -e; ./bin/loopd simulate --tables; ./bin/loopd rehearse --seeds 1-10; ./bin/loopd rehearse --seeds 1-10 --profile strict; fi
+	@if [ '$(RUN)' = . ]; then set -e; ./bin/loopd plan --simulate; ./bin/loopd rehearse --seed 1-10; ./bin/loopd rehearse --seed 1-10 --profile strict; fi
 
 check: gofmt vet staticcheck darwin ## gofmt, vet, staticcheck, and vet and build for macOS
 

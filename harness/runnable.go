@@ -31,7 +31,7 @@ func (s Suite) Runnable(role Role, graphs map[string]Tree) (cells []Cell, unrun 
 
 func (s Suite) missing(sc Scenario, graphs map[string]Tree) (Unrun, bool) {
 	if sc.Graph && graphs[sc.Fixture] == nil {
-		return Unrun{sc.ID, "the code graph of " + sc.Fixture + " has not been built", "loopd graph build"}, true
+		return Unrun{sc.ID, "the code graph of " + sc.Fixture + " has not been built", "loopd freeze graph build"}, true
 	}
 	if sc.Pair == "" {
 		return Unrun{}, false

@@ -33,7 +33,7 @@ var remedies = map[harness.Class]string{
 	harness.NotExposed:       "a description over 1,536 characters, or so many skills that the list is cut",
 	harness.Startup:          "`loopd doctor` runs hook and programs where sessions run",
 	harness.StartupHang:      "`loopd doctor` runs hook and programs where sessions run",
-	harness.JudgeError:       "`loopd judge` asks the judge alone",
+	harness.JudgeError:       "`loopd doctor --judge` asks the judge alone",
 	harness.NoOutput:         "the agent printed nothing, as one does that has lost its login: `loopd login`",
 }
 

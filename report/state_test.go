@@ -87,7 +87,7 @@ func (st *story) begin() {
 		Controls: controls, Campaign: "abc1234-1", Plugin: "os-adr", Instrument: "0123456789abcdef0123", Seal: "fedcba98765432100000", Start: startWording,
 		Agent: "standin 2.1.332", Simulated: true, Objective: []harness.Cell{cell("R1", "haiku"), cell("R1", "sonnet")},
 		Guards: []harness.Cell{cell("N1", "haiku")}, Reserve: []harness.Cell{cell("R8", "haiku")}, Settings: set,
-		NotRun: []harness.Unrun{{Scenario: "R4", Reason: "the code graph of shop has not been built", Hint: "loopd graph build"}},
+		NotRun: []harness.Unrun{{Scenario: "R4", Reason: "the code graph of shop has not been built", Hint: "loopd freeze graph build"}},
 	})
 	a, b, g := st.slot(startWording, cell("R1", "haiku")), st.slot(startWording, cell("R1", "sonnet")), st.slot(startWording, cell("N1", "haiku"))
 	slots := []harness.Slot{a, b, g}

@@ -19,8 +19,8 @@ import (
 	"loopd/internal/hint"
 )
 
-const captureHelp = `  loopd capture ~/project > after.json
-  loopd capture . --out after.json
+const captureHelp = `  loopd eval capture ~/project > after.json
+  loopd eval capture . --out after.json
 
 Reads the git repository that DIR is in into one JSON document for loopd eval
 repo: branches and tags with the subjects of their commits, and the files of the
@@ -74,7 +74,7 @@ type capturedFile struct {
 }
 
 func runCapture(ctx context.Context, e env, dir, out string) error {
-	const help = "loopd capture --help"
+	const help = "loopd eval capture --help"
 	if out != "" {
 		if _, err := os.Lstat(e.Path(out)); err == nil {
 			return hint.Usagef("rm "+out, "capture: %s is there already and is not overwritten", out)

@@ -52,8 +52,8 @@ func newDiff(e env) *cobra.Command {
 	flagState(cmd, &o.state)
 	flagJSON(cmd, &o.asJSON)
 	cmd.Flags().BoolVar(&o.asMarkdown, "markdown", false, "print Markdown")
-	cmd.Flags().BoolVar(&o.comment, "comment", false, commentFlag)
-	cmd.Flags().BoolVar(&o.across, "across", false, "compare although the instruments differ")
+	flagComment(cmd, &o.comment)
+	flagAcross(cmd, &o.across)
 	o.shown.flags(cmd, "comparison")
 	return cmd
 }

@@ -29,9 +29,6 @@ func runDigest(ctx context.Context, e env, state string, asJSON bool) error {
 	return printNext(e, s, state)
 }
 
-// commentFlag is the help of the flag that prints a comment.
-const commentFlag = "print a comment for a pull request"
-
 // runComment prints the same digest as a comment, in a terminal too as it is: it is
 // there to be handed on.
 func runComment(ctx context.Context, e env, state string) error {

@@ -34,7 +34,7 @@ func newEval(e env) *cobra.Command {
 		Use: "eval", Short: "evaluate saved traces, or what tasks on a repository left", Args: noArgs, Long: evalHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newEvalTrace(e), newEvalRepo(e))
+	cmd.AddCommand(newEvalTrace(e), newEvalRepo(e), newCapture(e))
 	return cmd
 }
 
@@ -52,9 +52,9 @@ func (o *evalOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.comment, "comment", "", "write it as a comment for a pull request into a new `file`, or -")
 	f.StringVar(&o.junit, "junit", "", "write it as JUnit XML into a new `file`, or -")
 	f.StringVar(&o.baseline, "baseline", "", "compare with this `report`; a regression exits 3")
-	f.BoolVar(&o.across, "across", false, "compare with the baseline although the rules differ")
+	flagAcross(cmd, &o.across)
 	f.BoolVar(&o.keep, "keep", false, "keep the report, and the baseline, for the pages")
-	f.StringVar(&o.state, "state", "", "state directory of --keep; empty for that of the plugin here")
+	flagState(cmd, &o.state)
 }
 
 // stdoutName is the file name that means standard output.

@@ -19,7 +19,7 @@ const evalRepoHelp = `  loopd eval repo spec-close.json after.json
   loopd eval repo spec-close.json submissions/
 
 SPEC says in JSON what a task must leave behind (kind mutation: the whole state,
-as loopd capture or a host's interface gives it) or report (kind read: facts);
+as loopd eval capture or a host's interface gives it) or report (kind read: facts);
 loopd config schema repostate explains its keys. Of a directory, *.json are states for
 a mutation, *.txt and *.md reports for a read; spec-* is passed over.
 

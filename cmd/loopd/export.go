@@ -7,14 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loopd/internal/atomicfile"
 	"loopd/internal/campaign"
 	"loopd/internal/hint"
 	"loopd/internal/store"
 )
 
 func newExport(e env) *cobra.Command {
-	var out, state string
+	var state string
 	cmd := &cobra.Command{
 		Use: "export [CAMPAIGN]", Short: "a campaign's events, for a stranger to recompute",
 		Long: "  loopd report export > campaign.jsonl\n\nPrints every event of a campaign, the newest unless one is named, as JSON lines\nwith their hashes. \"loopd verify --export FILE\" derives every bet, e-value and\nverdict from them again, anywhere. No task text is in it, and wording that\nrepeats one is withheld.",
@@ -24,15 +23,14 @@ func newExport(e env) *cobra.Command {
 			if len(args) == 1 {
 				id = args[0]
 			}
-			return runExport(cmd.Context(), e, state, id, out)
+			return runExport(cmd.Context(), e, state, id)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	flagState(cmd, &state)
 	return cmd
 }
 
-func runExport(ctx context.Context, e env, state, id, out string) error {
+func runExport(ctx context.Context, e env, state, id string) error {
 	r, err := openReview(ctx, e, state)
 	if err != nil {
 		return err
@@ -55,9 +53,6 @@ func runExport(ctx context.Context, e env, state, id, out string) error {
 			return hint.Usagef("loopd report export", "export: %w", err)
 		}
 		return err
-	}
-	if out != "" {
-		return atomicfile.WriteFile(e.Path(out), text.Bytes(), 0o600)
 	}
 	_, err = e.stdout.Write(text.Bytes())
 	return err

@@ -42,6 +42,7 @@ func newFreeze(e env) *cobra.Command {
 	flagReason(cmd, &o.reason)
 	f.BoolVar(&o.end, "end", false, "end the campaign under way although nothing changed")
 	flagJSON(cmd, &o.json)
+	cmd.AddCommand(newGraph(e))
 	return cmd
 }
 

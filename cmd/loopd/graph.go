@@ -13,7 +13,7 @@ import (
 func newGraph(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "graph", Short: "build or check the code graph of a fixture", Args: noArgs,
-		Long: "  loopd graph build\n  loopd graph check graph.json --from lib/a.rb --to lib/b.rb\n\nScenarios with graph: true run in a project that has its code graph. It comes\nfrom the real graphify; without one they are not run.",
+		Long: "  loopd freeze graph build\n  loopd freeze graph check graph.json lib/a.rb lib/b.rb\n\nScenarios with graph: true run in a project that has its code graph. It comes\nfrom the real graphify; without one they are not run.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newGraphBuild(e), newGraphCheck(e))
@@ -21,20 +21,20 @@ func newGraph(e env) *cobra.Command {
 }
 
 func newGraphCheck(e env) *cobra.Command {
-	var from, to string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "check FILE", Short: "count the hops between two files of a graph.json", Args: oneArg("file"),
-		Long: "  loopd graph check graph.json --from lib/relay/reports.rb --to lib/relay/delivery.rb\n\nExit code 0 when there is a way from one to the other, 3 when there is none.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if from == "" || to == "" {
-				return hint.Usagef(cmd.CommandPath()+" --help", "check graph: --from and --to are needed")
+		Use: "check FILE FROM TO", Short: "count the hops between two files of a graph.json",
+		Long: "  loopd freeze graph check graph.json lib/relay/reports.rb lib/relay/delivery.rb\n\nExit code 0 when there is a way from one to the other, 3 when there is none.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 3 {
+				return hint.Usagef(cmd.CommandPath()+" --help", "check graph: want a graph.json and two of its files, got %d arguments", len(args))
 			}
-			return runGraphCheck(e, args[0], from, to, asJSON)
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runGraphCheck(e, args[0], args[1], args[2], asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "a file of the graph")
-	cmd.Flags().StringVar(&to, "to", "", "the other file")
 	flagJSON(cmd, &asJSON)
 	return cmd
 }
@@ -70,11 +70,11 @@ func runGraphCheck(e env, file, from, to string, asJSON bool) error {
 	file = e.Path(file)
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return hint.New(hint.Usage, fmt.Errorf("check graph: %w", err), "loopd graph build")
+		return hint.New(hint.Usage, fmt.Errorf("check graph: %w", err), "loopd freeze graph build")
 	}
 	g, err := codegraph.Parse(data)
 	if err != nil {
-		return hint.New(hint.Usage, fmt.Errorf("check graph %s: %w", file, err), "loopd graph build")
+		return hint.New(hint.Usage, fmt.Errorf("check graph %s: %w", file, err), "loopd freeze graph build")
 	}
 	way := wayBetween(g, from, to)
 	if asJSON {

@@ -46,10 +46,10 @@ func newGraphBuild(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "build", Short: "run graphify over the fixtures that need a code graph", Args: noArgs,
-		Long: "  loopd graph build\n  loopd graph build --suite loopd-suite --out graphs\n\nRuns \"" + graphTool + " update .\" (syntax only, no model) in a copy of each fixture and\nkeeps " + graphData + " and " + graphText + " when every rule under graph: in checker.yaml holds.\nWhen a newer graphify breaks a rule, change the fixture's layout, not the rule.",
+		Long: "  loopd freeze graph build\n  loopd freeze graph build --suite loopd-suite --out graphs\n\nRuns \"" + graphTool + " update .\" (syntax only, no model) in a copy of each fixture and\nkeeps " + graphData + " and " + graphText + " when every rule under graph: in checker.yaml holds.\nWhen a newer graphify breaks a rule, change the fixture's layout, not the rule.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runGraphBuild(cmd.Context(), e, suite, out, asJSON) },
 	}
-	cmd.Flags().StringVar(&suite, "suite", "", "suite directory, instead of the settings'")
+	flagSuite(cmd, &suite, "suite directory, instead of the settings'")
 	cmd.Flags().StringVar(&out, "out", "", "where to put the graphs, instead of the state directory's graph")
 	flagJSON(cmd, &asJSON)
 	return cmd
@@ -133,7 +133,7 @@ func readSuite(e env, dir string) (harness.Suite, error) {
 	}
 	s, err := harness.ParseSuite(loaded.FS())
 	if err != nil {
-		return s, hint.New(hint.Usage, fmt.Errorf("%s: %w", dir, err), "loopd graph build --help")
+		return s, hint.New(hint.Usage, fmt.Errorf("%s: %w", dir, err), "loopd freeze graph build --help")
 	}
 	return s, nil
 }
@@ -148,11 +148,11 @@ func graphFixtures(s harness.Suite) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, hint.Usagef("loopd graph build --help", "build graph: no scenario has graph: true")
+		return nil, hint.Usagef("loopd freeze graph build --help", "build graph: no scenario has graph: true")
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(s.Checker.Graph, func(r harness.GraphRule) bool { return r.Fixture == name }) {
-			return nil, hint.Usagef("loopd graph build --help", "build graph: checker.yaml: graph: no rule for fixture %s", name)
+			return nil, hint.Usagef("loopd freeze graph build --help", "build graph: checker.yaml: graph: no rule for fixture %s", name)
 		}
 	}
 	return names, nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/cobra"
-
 	"loopd/harness"
 	"loopd/internal/app"
 	"loopd/internal/hint"
@@ -14,21 +12,7 @@ import (
 	"loopd/loop"
 )
 
-func newJudge(e env) *cobra.Command {
-	var asJSON, noIsolation bool
-	cmd := &cobra.Command{
-		Use: "judge", Short: "can the judge be trusted: ask it the gold set now", Args: noArgs,
-		Long: "  loopd judge\n  LOOPD_JUDGE_CMD=./judge.sh loopd judge\n\nAsks the judge every message of the suite's gold.yaml once, as a campaign does\nbefore its first session, and prints what it got right. Exits 3 when a campaign\nwould halt: a YES where NO is right, fewer than 9 of 10 YES items right, or an\nitem without an answer.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runJudge(cmd.Context(), e, noIsolation, asJSON)
-		},
-	}
-	flagNoIsolation(cmd, &noIsolation)
-	flagJSON(cmd, &asJSON)
-	return cmd
-}
-
-// judgeResult is the JSON of the verb.
+// judgeResult is the JSON of doctor --judge.
 type judgeResult struct {
 	harness.JudgeTest
 	Missed []missedItem `json:"missed"`
@@ -86,7 +70,7 @@ func (b bench) judge(ctx context.Context, e env, noIsolation bool) (trial.Judge,
 		return judge, chosen.Name, func() {}, err
 	}
 	if b.cfg.Plugin == "" {
-		return nil, "", nil, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd judge", "test the judge: no loopd.yaml here, and no command judges")
+		return nil, "", nil, hint.Usagef("LOOPD_JUDGE_CMD=./judge.sh loopd doctor --judge", "test the judge: no loopd.yaml here, and no command judges")
 	}
 	dir, err := os.MkdirTemp("", "loopd-judge-")
 	if err != nil {

@@ -22,13 +22,11 @@ import (
 type shownOptions struct {
 	open bool
 	html string
-	port int
 }
 
 func (o *shownOptions) flags(cmd *cobra.Command, about string) {
 	f := cmd.Flags()
 	f.BoolVar(&o.open, "open", false, "serve the pages on this machine until it is interrupted")
-	f.IntVar(&o.port, "port", 0, "port of --open; 0 for any")
 	f.StringVar(&o.html, "html", "", "write the "+about+" as one page into this `file`")
 }
 
@@ -122,5 +120,5 @@ func showOpened(ctx context.Context, e env, o shownOptions, pages web.Options, c
 	if pages.Token, err = web.Token(dir); err != nil {
 		return err
 	}
-	return serveUntilTold(ctx, e, o.port, pages, command)
+	return serveUntilTold(ctx, e, 0, pages, command)
 }

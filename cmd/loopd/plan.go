@@ -28,6 +28,9 @@ type planOptions struct {
 	cost    float64
 	profile string
 	json    bool
+
+	simulate bool
+	simulateOptions
 }
 
 func newPlan(e env) *cobra.Command {
@@ -41,15 +44,34 @@ Says for a budget in sessions, hours or USD which effects are likely to be kept
 and confirmed, about how many candidates can be looked at, which profile fits,
 what is promised and what that costs. Each figure is a simulation of the very
 procedure, on the pass rates of the last pilot where there is one. A budget in
-which nothing can be decided is refused with the smallest that would do.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runPlan(cmd.Context(), e, o) },
+which nothing can be decided is refused with the smallest that would do. Without
+--profile it chooses one that fits.
+
+--simulate plays the decision procedure on made-up models and holds its error
+rates and costs against fixed bounds: no account, no session, the same table for
+the same seed. It exits 3 when a figure is outside its bound.
+
+  loopd plan --simulate --grid rates.yaml --checks 5,6,10
+  loopd plan --simulate --checks null --nights 2000
+
+A grid file gives the true pass rate of each of your cells, in YAML or JSON, as
+in "W1/haiku: 0.05". Cells with the same name before the slash are one scenario.
+On a grid of your own only what is promised for every grid has a bound.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !o.simulate {
+				return runPlan(cmd.Context(), e, o)
+			}
+			o.simulateOptions.json = o.json
+			return runSimulate(cmd.Context(), e, o.simulateOptions)
+		},
 	}
 	f := cmd.Flags()
+	f.BoolVar(&o.simulate, "simulate", false, "measure the decision procedure by simulation")
+	o.flags(f)
 	f.IntVar(&o.budget, "budget", 0, "in sessions")
-	f.IntVar(&o.budget, "sessions", 0, "the same as --budget")
 	f.Float64Var(&o.hours, "hours", 0, "in hours")
 	f.Float64Var(&o.cost, "cost", 0, "in USD at list price")
-	f.StringVar(&o.profile, "profile", "", "rule for keeping; empty chooses one that fits")
+	flagProfile(cmd, &o.profile)
 	flagJSON(cmd, &o.json)
 	return cmd
 }

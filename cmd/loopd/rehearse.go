@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,9 @@ import (
 )
 
 type rehearseOptions struct {
+	seeds      string // one, or a range
 	seed       uint64
-	seeds      string
 	agent      string
-	claude     string
 	candidates int
 	kinds      []string
 	sessions   int
@@ -35,15 +35,11 @@ type rehearseOptions struct {
 	profile    string
 	suite      string
 	proposer   string
-	null       bool
 	dir        string
 	resume     string
 	json       bool
 	printPlan  bool
 	daemon     bool
-	hours      int
-	inProcess  bool // the night's own process
-	serve      bool
 }
 
 const rehearseHelp = `  loopd rehearse --seed 1
@@ -52,9 +48,9 @@ Runs a whole campaign with a simulated model: the real loop, git, seal, hooks,
 sandboxes, checker, statistics and reports, in a directory of its own. Candidates
 and faults are planted, their right verdicts are fixed before any session, and
 the end prints planned against actual. Its numbers say nothing about any real
-model. Exits 3 when a verdict is not one of the right ones. With --proposer
-builtin --null no candidate is queued and none helps: nothing may be promoted.
---proposer agent plays an agent that brings leaks beside clean edits.`
+model. Exits 3 when a verdict is not one of the right ones. With --proposer agent
+an agent brings leaks beside clean edits. LOOPD_CLAUDE names the real agent CLI
+for --agent claude.`
 
 func newRehearse(e env) *cobra.Command {
 	var o rehearseOptions
@@ -63,38 +59,35 @@ func newRehearse(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRehearse(cmd.Context(), e, o) },
 	}
 	f := cmd.Flags()
-	f.Uint64Var(&o.seed, "seed", 1, "seed of every coin and draw")
-	f.StringVar(&o.seeds, "seeds", "", "several rehearsals, such as 1-10")
+	f.StringVar(&o.seeds, "seed", "1", "seed of every coin and draw, or a range of them for several rehearsals, such as 1-10")
 	f.StringVar(&o.agent, "agent", string(rehearsal.StandIn), "agent CLI: standin or claude")
-	f.StringVar(&o.claude, "claude", "", "path of the real agent CLI, for --agent claude")
 	f.IntVar(&o.candidates, "candidates", 0, "plant only so many candidates; 0 for all")
 	f.StringSliceVar(&o.kinds, "kinds", nil, "plant only these kinds; shotgun and always_write are planted\nonly when they are named")
 	f.IntVar(&o.sessions, "sessions", 0, "budget in sessions; 0 for what the profile needs")
 	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
 	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift, model-drift or judge-gullible")
 	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
-	f.StringVar(&o.suite, "suite", campaign.BundledSuite, "the bundled suite to rehearse")
+	flagSuite(cmd, &o.suite, "the bundled suite to rehearse; empty for "+campaign.BundledSuite)
 	f.StringVar(&o.proposer, "proposer", "", "who fills the empty queue: builtin or agent")
-	f.BoolVar(&o.null, "null", false, "plant no candidate and give no wording an effect")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
 	f.StringVar(&o.resume, "resume", "", "continue the rehearsal in this directory")
-	f.BoolVar(&o.serve, "serve", false, "serve the pages of what came of it until it is interrupted")
 	f.BoolVar(&o.daemon, "daemon", false, "rehearse a night as \"loopd serve\" runs it: windows, a busy service,\na limit, a hang, a crash, a day on which the clocks are moved")
-	f.IntVar(&o.hours, "hours", 8, "how long a window of --daemon lasts")
-	f.BoolVar(&o.inProcess, "in-process", false, "")
-	_ = f.MarkHidden("in-process") // the flag is there
 	flagJSON(cmd, &o.json)
 	f.BoolVar(&o.printPlan, "print-plan", false, "print what is planted, and run nothing")
+	cmd.AddCommand(unlisted(newNight(e)))
 	return cmd
 }
 
 func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
+	o.suite = cmp.Or(o.suite, campaign.BundledSuite)
 	if o.sessions == 0 {
 		o.sessions = rehearsal.DefaultSessions(loop.Profile(o.profile))
-		if o.null {
-			o.sessions = rehearsal.NullSessions
-		}
 	}
+	from, to, err := seedRange(o.seeds)
+	if err != nil {
+		return err
+	}
+	o.seed = from
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -102,17 +95,13 @@ func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
 		return printPlan(e, o)
 	}
 	switch {
-	case o.inProcess:
-		return nightInProcess(ctx, e, o)
-	case o.serve:
-		return rehearseAndServe(ctx, e, o)
 	case o.daemon:
 		return rehearseNight(ctx, e, o)
 	}
-	if o.seeds == "" {
+	if from == to {
 		return rehearseOnce(ctx, e, o)
 	}
-	return rehearseMany(ctx, e, o)
+	return rehearseMany(ctx, e, o, to)
 }
 
 // planned is the JSON of --print-plan.
@@ -164,26 +153,6 @@ func rehearseOnce(ctx context.Context, e env, o rehearseOptions) error {
 	return judgeRehearsal(res, o)
 }
 
-// rehearseAndServe rehearses and leaves the pages up.
-func rehearseAndServe(ctx context.Context, e env, o rehearseOptions) error {
-	dir, keep, err := o.directory()
-	if err != nil {
-		return err
-	}
-	if !keep {
-		defer os.RemoveAll(dir)
-	}
-	if o.serve, o.dir = false, dir; o.resume != "" {
-		o.dir = ""
-	}
-	if err := runRehearse(ctx, e, o); err != nil && ctx.Err() != nil {
-		return err
-	} else if err != nil {
-		fmt.Fprintln(e.stderr, "loopd:", err)
-	}
-	return openPages(ctx, e, filepath.Join(dir, "state"), 0, false)
-}
-
 // judgeRehearsal turns what came of a rehearsal into an exit code.
 func judgeRehearsal(res rehearsal.Result, o rehearseOptions) error {
 	switch {
@@ -233,7 +202,11 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	if o.dir = e.Path(dir); !keep { // walls are built of absolute paths
 		defer os.RemoveAll(dir)
 	}
-	options, err := o.options(ctx, e)
+	j, err := o.job(e)
+	if err != nil {
+		return rehearsal.Result{}, err
+	}
+	options, err := j.options(ctx, e)
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
@@ -243,27 +216,39 @@ func rehearse(ctx context.Context, e env, o rehearseOptions) (rehearsal.Result, 
 	return rehearsal.Run(ctx, options)
 }
 
-// options are those of a rehearsal in the directory given.
-func (o rehearseOptions) options(ctx context.Context, e env) (rehearsal.Options, error) {
-	setup := rehearsal.Setup{
-		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
-		Profile: loop.Profile(o.profile), Suite: o.suite, Kinds: o.planted(), Proposer: rehearsal.ProposerKind(o.proposer), Null: o.null,
-	}
-	dir := o.dir
+// rehearsalJob is a rehearsal to run or to go on with, and what a night hands the process
+// of its own it runs in.
+type rehearsalJob struct {
+	Setup    rehearsal.Setup
+	Dir      string
+	Resume   bool
+	Parallel int
+}
+
+// job is the rehearsal that was asked for, in the directory given.
+func (o rehearseOptions) job(e env) (rehearsalJob, error) {
 	if o.resume != "" {
-		dir = e.Path(o.resume)
-		var err error
-		if setup, err = rehearsal.Read(dir); err != nil {
-			return rehearsal.Options{}, hint.New(hint.Usage, err, "loopd rehearse --dir "+dir)
+		dir := e.Path(o.resume)
+		setup, err := rehearsal.Read(dir)
+		if err != nil {
+			return rehearsalJob{}, hint.New(hint.Usage, err, "loopd rehearse --dir "+dir)
 		}
+		return rehearsalJob{setup, dir, true, o.parallel}, nil
 	}
-	binary, err := o.binary(ctx, e, setup)
+	return rehearsalJob{rehearsal.Setup{
+		Seed: o.seed, Agent: rehearsal.AgentKind(o.agent), Candidates: o.candidates, Sessions: o.sessions, Fault: rehearsal.Fault(o.fault),
+		Profile: loop.Profile(o.profile), Suite: o.suite, Kinds: o.planted(), Proposer: rehearsal.ProposerKind(o.proposer),
+	}, o.dir, false, o.parallel}, nil
+}
+
+// options are those of the rehearsal, with what this machine has.
+func (j rehearsalJob) options(ctx context.Context, e env) (rehearsal.Options, error) {
+	binary, err := rehearsed(ctx, e, j.Setup)
 	if err != nil {
 		return rehearsal.Options{}, err
 	}
-	ground := app.IsolationOrNone(ctx, e.Env, "")
 	return rehearsal.Options{
-		Setup: setup, Dir: dir, Resume: o.resume != "", Binary: binary, Isolation: ground, Parallel: o.parallel,
+		Setup: j.Setup, Dir: j.Dir, Resume: j.Resume, Binary: binary, Isolation: app.IsolationOrNone(ctx, e.Env, ""), Parallel: j.Parallel,
 		Log: logger(e), Drain: e.drain,
 	}, nil
 }
@@ -290,8 +275,6 @@ func (o rehearseOptions) check() error {
 		return hint.Usagef("loopd rehearse --proposer builtin", "unknown proposer %q: builtin or agent", o.proposer)
 	case unknownKind(o.planted()) != "":
 		return hint.Usagef("loopd rehearse --kinds shotgun,always_write", "unknown kind %q of candidate", unknownKind(o.planted()))
-	case o.null && (o.candidates != 0 || len(o.kinds) > 0 || o.proposer == ""):
-		return hint.Usagef("loopd rehearse --proposer builtin --null", "--null plants no candidates: it goes with --proposer and without --candidates")
 	case o.candidates < 0 || o.sessions < 1 || o.parallel < 1:
 		return hint.Usagef("loopd rehearse --help", "--candidates %d, --sessions %d, --parallel %d: too small", o.candidates, o.sessions, o.parallel)
 	}
@@ -330,12 +313,13 @@ func (o rehearseOptions) directory() (dir string, keep bool, err error) {
 	return dir, false, err
 }
 
-func (o rehearseOptions) binary(ctx context.Context, e env, s rehearsal.Setup) (agent.Binary, error) {
+// rehearsed is the agent CLI that a rehearsal runs.
+func rehearsed(ctx context.Context, e env, s rehearsal.Setup) (agent.Binary, error) {
 	switch s.Agent {
 	case rehearsal.StandIn:
 		return app.StandIn()
 	case rehearsal.Claude:
-		return app.PinAgent(ctx, e.Env, app.FindAgent(e.Env, o.claude))
+		return app.PinAgent(ctx, e.Env, app.FindAgent(e.Env, ""))
 	}
 	return agent.Binary{}, hint.Usagef("loopd rehearse --agent standin", "unknown agent %q: standin or claude", s.Agent)
 }

@@ -11,10 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"loopd/internal/config"
 	"loopd/internal/hint"
@@ -29,6 +30,9 @@ type nightResult struct {
 	Night    []rehearsal.NightFault `json:"night"`
 	Digest   string                 `json:"digest,omitempty"` // file
 }
+
+// windowLasts is how long a window of a rehearsed night lasts.
+const windowLasts = 8 * time.Hour
 
 // sessionsAWindow is how many sessions fit into one window of a rehearsed night,
 // so that a campaign needs a second one.
@@ -85,31 +89,39 @@ func startNight(ctx context.Context, e env, o rehearseOptions, dir string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"rehearse", "--daemon", "--in-process", "--json", "--hours", strconv.Itoa(o.hours), "--parallel", strconv.Itoa(o.parallel)}
-	if o.resume != "" {
-		args = append(args, "--resume", dir)
-	} else {
-		args = append(args, "--dir", dir, "--seed", strconv.FormatUint(o.seed, 10), "--agent", o.agent, "--candidates", strconv.Itoa(o.candidates),
-			"--sessions", strconv.Itoa(o.sessions), "--profile", o.profile, "--suite", o.suite)
-		if o.claude != "" {
-			args = append(args, "--claude", o.claude)
-		}
-		if len(o.kinds) > 0 {
-			args = append(args, "--kinds", strings.Join(o.kinds, ","))
-		}
+	o.dir = dir
+	j, err := o.job(e)
+	if err != nil {
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, args...)
+	text, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "rehearse", "night")
 	var out, said bytes.Buffer
-	cmd.Args[0], cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = "loopd", e.Dir, e.Environ, &out, io.MultiWriter(&said, e.stderr)
+	cmd.Args[0], cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = "loopd", e.Dir, e.Environ, bytes.NewReader(text), &out, io.MultiWriter(&said, e.stderr)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	err = cmd.Run()
 	return out.Bytes(), err
 }
 
-// nightInProcess is the night's own process.
-func nightInProcess(ctx context.Context, e env, o rehearseOptions) error {
-	options, err := o.options(ctx, e)
+// newNight is the process of a rehearsed night, which rehearse --daemon starts and
+// starts again; it reads its job from standard input.
+func newNight(e env) *cobra.Command {
+	return &cobra.Command{
+		Use: "night", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runNight(cmd.Context(), e) },
+	}
+}
+
+func runNight(ctx context.Context, e env) error {
+	var j rehearsalJob
+	if err := json.NewDecoder(e.stdin).Decode(&j); err != nil {
+		return hint.Usagef("loopd rehearse --daemon", "rehearse a night: read the job: %w", err)
+	}
+	options, err := j.options(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -121,14 +133,13 @@ func nightInProcess(ctx context.Context, e env, o rehearseOptions) error {
 	options.Log = slog.New(slog.NewJSONHandler(log, nil))
 	cfg := config.Default()
 	cfg.ServeStart, cfg.ServeZone = "30 2 * * *", "Europe/Berlin"
-	cfg.ServeUntil = fmt.Sprintf("%02d:30", (2+o.hours)%24)
+	cfg.ServeUntil = "10:30"
 	windows, err := windowsOf(cfg)
 	if err != nil {
 		return err
 	}
-	long := time.Duration(o.hours) * time.Hour
 	res, faults, err := rehearsal.RunNight(ctx, rehearsal.NightOptions{
-		Options: options, Windows: windows, Session: long / sessionsAWindow, Guard: guarded(options.Log),
+		Options: options, Windows: windows, Session: windowLasts / sessionsAWindow, Guard: guarded(options.Log),
 	})
 	if err != nil {
 		return err

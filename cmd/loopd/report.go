@@ -30,7 +30,7 @@ func newReport(e env) *cobra.Command {
 			}
 			if filepath.Ext(name) == ".json" {
 				if asJSON || judged || digest || reveal || labels != "" || state != "" {
-					return hint.Usagef("loopd report "+name+" --open", "report: a file goes with --open, --port and --html alone")
+					return hint.Usagef("loopd report "+name+" --open", "report: a file goes with --open and --html alone")
 				}
 				return runSavedReport(cmd.Context(), e, shown, name)
 			}
@@ -48,7 +48,7 @@ func newReport(e env) *cobra.Command {
 			case shown.html != "":
 				return writePage(cmd.Context(), e, state, shown.html, reveal)
 			case shown.open:
-				return openPages(cmd.Context(), e, state, shown.port, reveal)
+				return openPages(cmd.Context(), e, state, 0, reveal)
 			}
 			switch {
 			case (digest || comment) && name != "":
@@ -67,9 +67,9 @@ func newReport(e env) *cobra.Command {
 	flagJSON(cmd, &asJSON)
 	flagState(cmd, &state)
 	shown.flags(cmd, "campaign")
-	cmd.Flags().BoolVar(&reveal, "reveal", false, "show task text on the pages")
+	flagReveal(cmd, &reveal)
 	cmd.Flags().BoolVar(&digest, "digest", false, "print what to read in the morning")
-	cmd.Flags().BoolVar(&comment, "comment", false, commentFlag)
+	flagComment(cmd, &comment)
 	cmd.Flags().BoolVar(&judged, "judged", false, "write the judged messages for a person to label")
 	cmd.Flags().StringVar(&labels, "labels", "", "read the labels in this `file` and print how often they agree")
 	cmd.AddCommand(newExport(e))

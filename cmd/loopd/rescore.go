@@ -46,13 +46,15 @@ nobody has answered.`
 func newRescore(e env) *cobra.Command {
 	var o rescoreOptions
 	cmd := &cobra.Command{
-		Use: "rescore", Short: "score the kept sessions again, by rules that changed", Long: rescoreHelp, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runRescore(cmd.Context(), e, o) },
+		Use: "rescore [CAMPAIGN]", Short: "score the kept sessions again, by rules that changed", Long: rescoreHelp, Args: atMostOne("campaign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.campaign = strings.Join(args, "") // the newest where none is named
+			return runRescore(cmd.Context(), e, o)
+		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.suite, "suite", "", "directory of a suite whose rules are asked, instead of the campaign's; it need not be sealed")
+	flagSuite(cmd, &o.suite, "`directory` of a suite whose rules are asked, instead of the campaign's; it need not be sealed")
 	flagState(cmd, &o.state)
-	f.StringVar(&o.campaign, "campaign", "", "campaign, instead of the newest")
 	f.BoolVar(&o.ask, "ask", false, "ask the judge of the settings or of LOOPD_JUDGE_CMD what nobody has answered")
 	f.BoolVar(&o.allowMissing, "allow-missing", false, "let sessions that are gone or damaged stand as recorded")
 	f.BoolVar(&o.accept, "accept", false, "record the result")
@@ -155,7 +157,7 @@ func (o rescoreOptions) outcome(ctx context.Context, e env, home campaign.Home, 
 	case r.State.Ended == nil:
 		return hint.Usagef(nextAfter(r.State), "rescore: campaign %s has not ended, and is decided by the rules it began with", r.Campaign)
 	case !r.Newest:
-		return hint.Usagef("loopd verify rescore --campaign "+r.Campaign, "rescore: campaign %s is not the newest: its record is closed", r.Campaign)
+		return hint.Usagef("loopd verify rescore "+r.Campaign, "rescore: campaign %s is not the newest: its record is closed", r.Campaign)
 	}
 	if err := r.Accept(ctx, home, o.reason, time.Now); err != nil {
 		return err

@@ -35,7 +35,7 @@ changed; 5 paused; 130 interrupted.
 // moved names the verbs of older releases, and what does the same now.
 var moved = map[string]string{
 	"cell": "scenario run", "sandbox": "scenario lay", "score": "scenario score", "transcript": "scenario transcript", "export": "report export",
-	"rescore": "verify rescore", "schema": "config schema", "finish": "run --finish", "halt": "pause --now",
+	"rescore": "verify rescore", "simulate": "plan --simulate", "graph": "freeze graph", "capture": "eval capture", "judge": "doctor --judge", "schema": "config schema", "finish": "run --finish", "halt": "pause --now",
 }
 
 // newRoot builds the command tree.
@@ -54,7 +54,7 @@ func newRoot(e env) *cobra.Command {
 		newReport(e), newDiff(e), newAdopt(e), newCandidate(e), newVerify(e),
 		newInit(e), newFreeze(e), newScenario(e), newSelftest(e), newEval(e),
 		newLogin(e), newDoctor(e), newConfig(e), newPrune(e), newVersion(e),
-		newGraph(e), newCapture(e), newJudge(e), newSimulate(e), unlisted(newMan(e)),
+		unlisted(newMan(e)),
 	)
 	for was, is := range moved {
 		root.AddCommand(movedTo(was, is))

@@ -171,7 +171,7 @@ func newScenarioNew(e env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.role, "role", string(harness.Objective), "objective, guard, control, reserve, practice")
-	f.StringVar(&o.skill, "skill", "", "the skill it is about; needed, also for a guard")
+	flagSkill(cmd, &o.skill, "the skill it is about; needed, also for a guard")
 	f.StringVar(&o.fixture, "fixture", "", "the project it works on, below fixtures/; needed")
 	flagJSON(cmd, &o.json)
 	return cmd

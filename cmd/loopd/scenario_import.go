@@ -45,7 +45,7 @@ func newScenarioImport(e env) *cobra.Command {
 		Args: oneArg("file or folder"),
 		RunE: func(_ *cobra.Command, args []string) error { return runScenarioImport(e, args[0], o) },
 	}
-	cmd.Flags().StringVar(&o.skill, "skill", "", "the skill the suite is about, where it does not say")
+	flagSkill(cmd, &o.skill, "the skill the suite is about, where it does not say")
 	cmd.Flags().StringVar(&o.into, "into", "", "the suite to write to; the one of loopd.yaml otherwise")
 	flagJSON(cmd, &o.asJSON)
 	return cmd

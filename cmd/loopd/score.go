@@ -116,7 +116,7 @@ func (b bench) scenario(id string) (harness.Scenario, error) {
 		return sc, hint.Usagef("loopd selftest", "the suite has no scenario %q", id)
 	}
 	if sc.Graph && len(b.graphs[sc.Fixture]) == 0 {
-		return sc, hint.Usagef("loopd graph build", "%s needs the code graph of %s, which has not been built", id, sc.Fixture)
+		return sc, hint.Usagef("loopd freeze graph build", "%s needs the code graph of %s, which has not been built", id, sc.Fixture)
 	}
 	return sc, nil
 }

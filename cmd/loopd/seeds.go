@@ -21,16 +21,12 @@ type manySeeds struct {
 
 // rehearseMany runs one rehearsal after another. Single mismatches are expected
 // at the stated error rates, so they do not fail the whole.
-func rehearseMany(ctx context.Context, e env, o rehearseOptions) error {
-	from, to, err := seedRange(o.seeds)
-	if err != nil {
-		return err
-	}
+func rehearseMany(ctx context.Context, e env, o rehearseOptions, to uint64) error {
 	if o.dir != "" || o.resume != "" {
-		return hint.Usagef("loopd rehearse --seed 1 --dir DIR", "--seeds works in temporary directories only")
+		return hint.Usagef("loopd rehearse --seed 1 --dir DIR", "several seeds work in temporary directories only")
 	}
 	all := manySeeds{Simulated: true}
-	for seed := from; seed <= to; seed++ {
+	for seed := o.seed; seed <= to; seed++ {
 		o.seed = seed
 		res, err := rehearse(ctx, e, o)
 		if err != nil {
@@ -50,7 +46,7 @@ func rehearseMany(ctx context.Context, e env, o rehearseOptions) error {
 	if o.json {
 		return printJSON(e.stdout, all)
 	}
-	_, err = fmt.Fprintf(e.stdout, "%d mismatches in %d rehearsals\n", all.Mismatches, len(all.Seeds))
+	_, err := fmt.Fprintf(e.stdout, "%d mismatches in %d rehearsals\n", all.Mismatches, len(all.Seeds))
 	return err
 }
 
@@ -63,7 +59,7 @@ func seedRange(text string) (from, to uint64, err error) {
 	from, err1 := strconv.ParseUint(strings.TrimSpace(first), 10, 63)
 	to, err2 := strconv.ParseUint(strings.TrimSpace(last), 10, 63)
 	if err1 != nil || err2 != nil || from > to {
-		return 0, 0, hint.Usagef("loopd rehearse --seeds 1-10", "%q is not a range of seeds", text)
+		return 0, 0, hint.Usagef("loopd rehearse --seed 1-10", "%q is not a range of seeds", text)
 	}
 	return from, to, nil
 }

@@ -27,14 +27,13 @@ func newSelftest(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), e, o) },
 	}
 	flagJSON(cmd, &o.json)
-	cmd.Flags().BoolVar(&o.all, "all", false, "list every damaged run and every exploit")
-	cmd.Flags().StringVar(&o.suite, "suite", "", "a bundled suite to test on its plugin, whatever is set up here")
+	flagSuite(cmd, &o.suite, "a bundled suite to test on its plugin, whatever is set up here")
 	return cmd
 }
 
 type selftestOptions struct {
-	json, all bool
-	suite     string
+	json  bool
+	suite string
 }
 
 // bench opens what is tested.
@@ -54,7 +53,7 @@ const fewestAttempts = 60
 
 // selftestResult is the JSON of the verb. Exploits counts the distinct kinds
 // that were tried, Attempts their runs, Skipped how often a kind did not fit a
-// scenario; Passed are the attempts that got through, or all with --all.
+// scenario; Passed are the attempts that all attempts, the killed ones too.
 type selftestResult struct {
 	Scenarios   int                    `json:"scenarios"`
 	Cases       int                    `json:"cases"` // fabricated runs, each in Runs
@@ -87,12 +86,12 @@ func runSelftest(ctx context.Context, e env, o selftestOptions) error {
 	if err != nil {
 		return err
 	}
-	out := selftestOf(r, o.all)
+	out := selftestOf(r)
 	out.Scenarios, out.NotRun = len(b.sealed.Suite.Scenarios), campaign.GridOf(b.sealed.Suite, b.graphs, nil).NotRun
 	if o.json {
 		err = printJSON(e.stdout, out)
 	} else {
-		err = printSelftest(e, out, o.all)
+		err = printSelftest(e, out)
 	}
 	if err := cmp.Or(err, out.verdict()); err != nil || o.json {
 		return err
@@ -105,9 +104,9 @@ func runSelftest(ctx context.Context, e env, o selftestOptions) error {
 	return err
 }
 
-func selftestOf(r rehearsal.SelfReport, all bool) selftestResult {
+func selftestOf(r rehearsal.SelfReport) selftestResult {
 	out := selftestResult{
-		Cases: len(r.Cases), Runs: r.Cases, Exploits: r.Kinds, Attempts: len(r.Attempts), Killed: r.Killed(), Skipped: r.Skipped, Listed: []rehearsal.AttackCase{},
+		Cases: len(r.Cases), Runs: r.Cases, Exploits: r.Kinds, Attempts: len(r.Attempts), Killed: r.Killed(), Skipped: r.Skipped, Listed: r.Attempts,
 	}
 	out.FalsePasses = out.Attempts - out.Killed
 	if out.Attempts > 0 {
@@ -116,11 +115,6 @@ func selftestOf(r rehearsal.SelfReport, all bool) selftestResult {
 	for _, c := range r.Cases {
 		if !c.Right {
 			out.Wrong++
-		}
-	}
-	for _, a := range r.Attempts {
-		if all || !a.Killed {
-			out.Listed = append(out.Listed, a)
 		}
 	}
 	return out
@@ -140,14 +134,14 @@ func (r selftestResult) verdict() error {
 	return nil
 }
 
-func printSelftest(e env, r selftestResult, all bool) error {
+func printSelftest(e env, r selftestResult) error {
 	w := e.table()
 	fmt.Fprintln(w, "scenario\trun\twant\tgot\ta\tb\treasons")
 	damaged := 0
 	for _, c := range r.Runs {
 		run, want := string(c.Run), string(c.Want)
 		if c.Run == rehearsal.DamageRun {
-			if damaged++; c.Right && !all {
+			if damaged++; c.Right {
 				continue
 			}
 			run = c.Damage

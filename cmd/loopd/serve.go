@@ -33,7 +33,6 @@ type serveOptions struct {
 	reveal       bool
 	now          bool
 	noIsolation  bool
-	log          string
 	unit         string
 }
 
@@ -56,13 +55,12 @@ sessions end, the second stops at once.
 	f := cmd.Flags()
 	f.StringVar(&o.start, "start", "", "cron spec of a window's start, a semicolon between two; empty for\nserve.start")
 	f.StringVar(&o.until, "until", "", "time of day at which a window ends; empty for serve.until")
-	f.IntVar(&o.sessions, "sessions", 0, "budget of a new campaign, in sessions; 0 for the setting")
+	flagSessions(cmd, &o.sessions)
 	flagParallel(cmd, &o.parallel)
 	f.IntVar(&o.port, "port", 0, "port of the pages on this machine; 0 for the setting")
-	f.BoolVar(&o.reveal, "reveal", false, "show task text on the pages")
+	flagReveal(cmd, &o.reveal)
 	f.BoolVar(&o.now, "now", false, "open a window at once as well")
 	flagNoIsolation(cmd, &o.noIsolation)
-	f.StringVar(&o.log, "log", "json", "form of the log on standard error: json or text")
 	f.StringVar(&o.unit, "unit", "", "print a service file for systemd or launchd, and stop")
 	return cmd
 }
@@ -105,10 +103,6 @@ func runServe(ctx context.Context, e env, o serveOptions) error {
 	case cfg.Sessions <= 0:
 		return hint.Usagef(serveHint, "serve: no budget: set sessions in loopd.yaml, or give --sessions")
 	}
-	log, err := serveLog(e, o.log)
-	if err != nil {
-		return err
-	}
 	home, err := app.HomeOf(e.Env, cfg)
 	if err != nil {
 		return err
@@ -116,7 +110,7 @@ func runServe(ctx context.Context, e env, o serveOptions) error {
 	if o.now {
 		windows.Starts = append(windows.Starts, once(time.Now()))
 	}
-	return serveHome(ctx, e, o, home, cfg, windows, log)
+	return serveHome(ctx, e, o, home, cfg, windows, serveLog(e))
 }
 
 // once is the schedule of one start.
@@ -130,14 +124,12 @@ func (o once) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-func serveLog(e env, form string) (*slog.Logger, error) {
-	switch form {
-	case "json":
-		return slog.New(slog.NewJSONHandler(e.stderr, nil)), nil
-	case "text":
-		return slog.New(slog.NewTextHandler(e.stderr, nil)), nil
+// serveLog is JSON lines, or text for whoever watches.
+func serveLog(e env) *slog.Logger {
+	if isTerminal(e.stderr) {
+		return slog.New(slog.NewTextHandler(e.stderr, nil))
 	}
-	return nil, hint.Usagef("loopd serve --help", "--log %q is neither json nor text", form)
+	return slog.New(slog.NewJSONHandler(e.stderr, nil))
 }
 
 // serveHome is serve once everything it was given makes sense. Whoever comes

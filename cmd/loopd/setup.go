@@ -125,7 +125,7 @@ func nextAfter(s *loop.State) string {
 	case s.Halted != nil && s.Ended == nil && s.Halted.Class == harness.Auth:
 		return "loopd login && loopd resume"
 	case s.Halted != nil && s.Ended == nil && s.Halted.Class == harness.JudgeError:
-		return "loopd judge && loopd resume"
+		return "loopd doctor --judge && loopd resume"
 	case s.Halted != nil && s.Ended == nil && s.Halted.Lifts():
 		return "loopd resume"
 	case s.Halted != nil && s.Ended == nil:

@@ -14,61 +14,35 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/mattn/go-isatty"
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"loopd/internal/hint"
 	"loopd/stats/sim"
 )
 
-const simulateHelp = `  loopd simulate
-  loopd simulate --null --nights 2000
-  loopd simulate --grid rates.yaml --checks 5,6,10
-
-Plays the decision procedure, the code that decides in a campaign, on made-up
-models and holds error rates and costs against fixed bounds. No account, no key,
-no session. The same seed prints the same table; time and size of the
-simulation go to standard error. Exits 3 when a figure is outside its bound.
-
-A grid file gives the true pass rate of each of your cells, in YAML or JSON:
-
-  W1/haiku: 0.05
-  W1/sonnet: 0.80
-
-Cells with the same name before the slash are one scenario. On a grid of your
-own only what is promised for every grid is held against its bound.`
-
 type simulateOptions struct {
-	json, null, tables bool
-	nights             int
-	grid, checks       string
-	charts             string
-	seed               uint64
-	share              float64
+	json         bool
+	nights       int
+	grid, checks string
+	seed         uint64
+	share        float64
 }
 
-func newSimulate(e env) *cobra.Command {
-	var o simulateOptions
-	cmd := &cobra.Command{
-		Use: "simulate", Short: "measure the decision procedure by simulation", Long: simulateHelp, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSimulate(cmd.Context(), e, o) },
-	}
-	f := cmd.Flags()
-	flagJSON(cmd, &o.json)
-	f.BoolVar(&o.null, "null", false, "only campaigns in which no candidate changes anything")
-	f.IntVar(&o.nights, "nights", 0, "number of campaigns instead of the stated ones")
-	f.StringVar(&o.grid, "grid", "", "file with the true pass rates of your cells")
-	f.StringVar(&o.checks, "checks", "", "only these checks, separated by commas: "+strings.Join(sim.CheckNames(), ", "))
-	f.BoolVar(&o.tables, "tables", false, "also compare with the rules of others, per decision and per campaign")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the draws")
-	f.StringVar(&o.charts, "charts", "", "only draw the two charts of docs/statistics.md, as SVG into this directory")
-	f.Float64Var(&o.share, "share", 1, "part of the stated run counts, for a quick look; bounds may then fail by chance")
-	return cmd
+// flags are those of plan --simulate.
+func (o *simulateOptions) flags(f *pflag.FlagSet) {
+	f.IntVar(&o.nights, "nights", 0, "with --simulate: number of campaigns instead of the stated ones")
+	f.StringVar(&o.grid, "grid", "", "with --simulate: `file` with the true pass rates of your cells")
+	f.StringVar(&o.checks, "checks", "", "with --simulate: only these checks, separated by commas: "+strings.Join(sim.CheckNames(), ", ")+"; or "+nullChecks+" alone")
+	f.Uint64Var(&o.seed, "seed", 1, "with --simulate: seed of the draws")
+	f.Float64Var(&o.share, "share", 1, "with --simulate: part of the stated run counts, for a quick look; bounds may then fail by chance")
 }
 
-const simulateHint = "loopd simulate --help"
+// nullChecks asks for campaigns in which no candidate changes anything.
+const nullChecks = "null"
 
-// nullBudget is the budget of the campaigns of --null, in sessions.
+const simulateHint = "loopd plan --help"
+
+// nullBudget is the budget of the campaigns of --checks null, in sessions.
 const nullBudget = 2000
 
 // nullNights is how many there are, nullMust how many in a hundred may promote.
@@ -86,13 +60,10 @@ func runSimulate(ctx context.Context, e env, o simulateOptions) error {
 	for _, w := range warnings {
 		fmt.Fprintln(e.stderr, "loopd: warning: "+w)
 	}
-	if o.charts != "" {
-		return drawCharts(ctx, e.Path(o.charts), bench)
-	}
-	if o.null {
+	if o.checks == nullChecks {
 		return runNulls(ctx, e, o, bench, warnings, began)
 	}
-	out, err := simulate(ctx, bench, o.tables)
+	out, err := simulate(ctx, bench)
 	if err != nil {
 		return err
 	}
@@ -121,11 +92,9 @@ func benchOptions(e env, o simulateOptions) (sim.BenchOptions, []string, error) 
 		return b, nil, hint.Usagef(simulateHint, "--nights %d: a number of campaigns is not below 0", o.nights)
 	case !(o.share > 0 && o.share <= 1):
 		return b, nil, hint.Usagef(simulateHint, "--share %v is not within (0,1]", o.share)
-	case o.null && (o.checks != "" || o.tables):
-		return b, nil, hint.Usagef(simulateHint, "--null runs no checks and prints no tables")
 	}
 	for id := range strings.SplitSeq(o.checks, ",") {
-		if id = strings.TrimSpace(id); id == "" {
+		if id = strings.TrimSpace(id); id == "" || o.checks == nullChecks {
 			continue
 		}
 		if !slices.Contains(sim.CheckNames(), id) {
@@ -171,41 +140,29 @@ func readGrid(path string) (sim.Grid, []string, error) {
 
 // simulateProgress says what is done, where somebody is watching.
 func simulateProgress(w io.Writer) func(string) {
-	f, ok := w.(*os.File)
-	if !ok || !isatty.IsTerminal(f.Fd()) {
+	if !isTerminal(w) {
 		return nil
 	}
-	return func(what string) { fmt.Fprintln(f, "loopd: simulated "+what) }
+	return func(what string) { fmt.Fprintln(w, "loopd: simulated "+what) }
 }
 
 // simulated is the JSON of the verb.
 type simulated struct {
-	Seed      uint64               `json:"seed"`
-	Rows      []sim.Row            `json:"rows"`
-	Failed    int                  `json:"failed"`
-	Decisions []sim.DecisionFigure `json:"decisions,omitempty"`
-	Campaigns []sim.CampaignFigure `json:"campaigns,omitempty"`
-	Warnings  []string             `json:"warnings,omitempty"`
-	// Sessions were simulated for the checks; the tables come on top.
-	Sessions    float64 `json:"sessions_simulated"`
-	Workers     int     `json:"workers"`
-	WallSeconds float64 `json:"wall_seconds"`
+	Seed        uint64    `json:"seed"`
+	Rows        []sim.Row `json:"rows"`
+	Failed      int       `json:"failed"`
+	Warnings    []string  `json:"warnings,omitempty"`
+	Sessions    float64   `json:"sessions_simulated"`
+	Workers     int       `json:"workers"`
+	WallSeconds float64   `json:"wall_seconds"`
 }
 
-func simulate(ctx context.Context, o sim.BenchOptions, tables bool) (simulated, error) {
+func simulate(ctx context.Context, o sim.BenchOptions) (simulated, error) {
 	res, err := sim.Benchmark(ctx, o)
-	out := simulated{Rows: res.Rows, Failed: res.Failed, Sessions: res.Sessions}
-	if err != nil || !tables {
-		return out, err
-	}
-	if out.Decisions, err = sim.DecisionTable(ctx, o); err != nil {
-		return out, err
-	}
-	out.Campaigns, err = sim.CampaignTable(ctx, o)
-	return out, err
+	return simulated{Rows: res.Rows, Failed: res.Failed, Sessions: res.Sessions}, err
 }
 
-// nullResult is the JSON of --null.
+// nullResult is the JSON of --checks null.
 type nullResult struct {
 	Seed        uint64   `json:"seed"`
 	Nights      int      `json:"nights"`
@@ -246,7 +203,7 @@ func runNulls(ctx context.Context, e env, o simulateOptions, b sim.BenchOptions,
 	}
 	if !out.OK {
 		why := fmt.Errorf("up to %.2f %% of such campaigns may promote, more than %d %%", out.Upper99, nullMust)
-		return hint.New(hint.Measured, why, "loopd simulate --null --nights 2000")
+		return hint.New(hint.Measured, why, "loopd plan --simulate --checks null --nights 2000")
 	}
 	return nil
 }
@@ -276,8 +233,6 @@ func printSimulated(e env, s simulated) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Check, r.What, mustText(r), measuredText(r), marginText(r), ok, orDash(r.Published))
 	}
-	printDecisions(w, s.Decisions)
-	printCampaigns(w, s.Campaigns)
 	fmt.Fprintf(w, "\n%d figures, %d outside their bounds\n", len(s.Rows), s.Failed)
 	printEffort(e, s.Sessions, s.WallSeconds)
 	return w.Flush()
@@ -322,39 +277,4 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
-}
-
-// printDecisions prints one line a procedure: percent kept and mean sessions
-// for each effect.
-func printDecisions(w io.Writer, figures []sim.DecisionFigure) {
-	if len(figures) == 0 {
-		return
-	}
-	fmt.Fprint(w, "\nPER DECISION: % KEPT / SESSIONS")
-	first := figures[0].Procedure
-	for _, f := range figures {
-		if f.Procedure == first {
-			fmt.Fprint(w, "\t"+f.Effect)
-		}
-	}
-	last := ""
-	for _, f := range figures {
-		if f.Procedure != last {
-			fmt.Fprint(w, "\n"+f.Procedure)
-			last = f.Procedure
-		}
-		fmt.Fprintf(w, "\t%.1f / %.0f", f.Kept, f.Sessions)
-	}
-	fmt.Fprintln(w)
-}
-
-func printCampaigns(w io.Writer, figures []sim.CampaignFigure) {
-	if len(figures) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nPER CAMPAIGN\tSTREAM\tBUDGET\tGAIN\tMARGIN\tNO BETTER %\tWORSE %\tCOLLAPSED %\tFALSE KEEPS %\tSESSIONS")
-	for _, f := range figures {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.3f\t%.3f\t%.1f\t%.1f\t%.1f\t%.1f\t%.0f\n",
-			f.Procedure, f.Stream, f.Budget, f.Gain, f.Margin, f.NotBetter, f.Worse, f.Collapsed, f.FalseKeeps, f.Sessions)
-	}
 }

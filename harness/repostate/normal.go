@@ -37,7 +37,7 @@ func (s Spec) state(data []byte) (any, error) {
 	return normaliser{s.Volatile, make(map[string]bool)}.value(v), nil
 }
 
-// ownSchemas begins what a document of loopd's own, such as one of loopd capture,
+// ownSchemas begins what a document of loopd's own, such as one of loopd eval capture,
 // says of its shape. That is no part of the state.
 const ownSchemas = "loopd:"
 

@@ -203,7 +203,7 @@ func TestUnreadableState(t *testing.T) {
 	}
 }
 
-// What a document of loopd capture says of its shape is no part of a state; another
+// What a document of loopd eval capture says of its shape is no part of a state; another
 // program's is.
 func TestOwnSchemaIsNoState(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func proposals(t *testing.T, plugin string) (leaking, clean []phrased) {
 }
 
 // firstSkill is the path of the first skill of a plugin.
-func firstSkill(t *testing.T, tree harness.Tree) string {
+func firstSkill(t testing.TB, tree harness.Tree) string {
 	t.Helper()
 	for _, p := range tree.Paths() {
 		if strings.HasSuffix(p, "/SKILL.md") {
@@ -76,7 +76,7 @@ func firstSkill(t *testing.T, tree harness.Tree) string {
 
 // linted lints a phrase put at the end of the note, the first description or the
 // first body, or as a line into the first head.
-func linted(t *testing.T, suite harness.Suite, tree harness.Tree, l *leaks, p phrased) []candidates.Class {
+func linted(t testing.TB, suite harness.Suite, tree harness.Tree, l *leaks, p phrased) []candidates.Class {
 	t.Helper()
 	skill := firstSkill(t, tree)
 	if p.Place == "note" && suite.Launch.Note.File == "" {
@@ -219,16 +219,11 @@ func TestLeakLintExemptsThePluginsOwnWords(t *testing.T) {
 	}
 }
 
-// The whole lint of one candidate, the search made anew, stays far from what a
-// night would notice.
-func TestLeakLintIsQuick(t *testing.T) {
-	t.Parallel()
-	_, suite, tree := bundledLeaks(t, "os-adr")
-	began := time.Now()
-	linted(t, suite, tree, newLeaks(suite, tree), phrased{"body", strings.Repeat("lib/relay/x_y.rb and 12345. ", 1500)})
-	took := time.Since(began)
-	t.Logf("took %v", took)
-	if took > 30*time.Second { // far more than it may, for machines that do much else
-		t.Errorf("took %v, want well below a second", took)
+// BenchmarkLeaks is the whole lint of one candidate, with the search made anew.
+func BenchmarkLeaks(b *testing.B) {
+	_, suite, tree := bundledLeaks(b, "os-adr")
+	b.ReportAllocs()
+	for b.Loop() {
+		linted(b, suite, tree, newLeaks(suite, tree), phrased{"body", strings.Repeat("lib/relay/x_y.rb and 12345. ", 1500)})
 	}
 }

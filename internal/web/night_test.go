@@ -111,7 +111,7 @@ func (n *night) run(tb testing.TB) {
 	start := loop.Started{
 		Campaign: "0a1b2c3-1", Plugin: "os-adr", Instrument: strings.Repeat("ab", 32), Seal: frozen.Digest(strings.Repeat("cd", 32)), Start: wordingOf(0),
 		Base: wordingOf(9999), Agent: "standin 2.1.332", Simulated: true, Objective: grid.Objective, Guards: grid.Guards, Settings: set,
-		NotRun: []harness.Unrun{{Scenario: "R4", Reason: "the code graph has not been built", Hint: "loopd graph build"}},
+		NotRun: []harness.Unrun{{Scenario: "R4", Reason: "the code graph has not been built", Hint: "loopd freeze graph build"}},
 	}
 	n.must(tb, n.apply(start))
 	for i := 1; i <= n.plan.candidates; i++ {
