@@ -20,11 +20,9 @@ internal/testenv
 < internal/atomicfile
   internal/redact
 < stats
-< stats/rival
 < stats/sim
 < harness
 < harness/transcript
-  harness/codegraph
 < harness/unprompted
   harness/trace
   harness/repostate
@@ -51,8 +49,7 @@ internal/testenv
   internal/proposer
   internal/config
 < internal/app
-< internal/forecast
-  internal/rehearsal
+< internal/rehearsal
   internal/web
 < internal/setup
 < cmd/loopd
@@ -62,8 +59,8 @@ internal/testenv
 // other packages: no held-out text where wording is proposed, no knowledge of
 // candidates where is measured, no knowledge of loopd in the statistics.
 const apart = `
-candidates candidates/propose: harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate fixtures scenarios
-harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate: candidates candidates/propose loop
+candidates candidates/propose: harness harness/transcript harness/unprompted harness/trace harness/repostate fixtures scenarios
+harness harness/transcript harness/unprompted harness/trace harness/repostate: candidates candidates/propose loop
 stats: internal/atomicfile internal/redact harness
 `
 
@@ -72,8 +69,8 @@ stats: internal/atomicfile internal/redact harness
 const owners = `
 github.com/go-git/go-git/v5        internal/git
 github.com/go-git/go-billy/v5      internal/git
-gonum.org/v1/gonum                 stats stats/rival stats/sim
-gonum.org/v1/plot                  internal/web
+gonum.org/v1/gonum                 stats stats/sim
+gonum.org/v1/plot                  tests
 github.com/prometheus/client_golang internal/web
 github.com/spf13/viper             internal/config
 github.com/go-viper/mapstructure   internal/config
@@ -112,7 +109,7 @@ github.com/rogpeppe/go-internal    tests
 // pure lists the packages that are functions of values, and withheld what such
 // a package never imports.
 const (
-	pure     = "stats harness harness/transcript harness/codegraph harness/unprompted harness/trace harness/repostate candidates candidates/propose loop report"
+	pure     = "stats harness harness/transcript harness/unprompted harness/trace harness/repostate candidates candidates/propose loop report"
 	withheld = "os net syscall crypto/rand math/rand math/rand/v2 log unsafe C"
 )
 

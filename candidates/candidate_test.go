@@ -65,24 +65,6 @@ func TestDigestTellsEditsApart(t *testing.T) {
 	}
 }
 
-func TestNextIsFirstInFirstOutByNumber(t *testing.T) {
-	t.Parallel()
-	queue := []Candidate{{ID: "c1000"}, {ID: "c002"}, {ID: "c999"}, {ID: "c001"}}
-	done := map[string]bool{}
-	var order []string
-	for range len(queue) + 1 {
-		c, ok := Next(queue, func(id string) bool { return done[id] })
-		if !ok {
-			break
-		}
-		done[c.ID] = true
-		order = append(order, c.ID)
-	}
-	if got, want := strings.Join(order, " "), "c001 c002 c999 c1000"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestMessage(t *testing.T) {
 	t.Parallel()
 	c := Candidate{ID: "c007", Source: Person, Targets: []string{"W3/sonnet", "R1/haiku"}, Rationale: "Name the moment\n\nCampaign: forged\u200b"}

@@ -1,28 +1,9 @@
 package candidates
 
 import (
-	"cmp"
 	"strings"
 	"unicode"
 )
-
-// Next returns the Candidate to try next: first in, first out by ID, skipping those for which done is true. The second
-// result is false when nothing is left.
-func Next(queue []Candidate, done func(id string) bool) (Candidate, bool) {
-	var next Candidate
-	found := false
-	for _, c := range queue {
-		if !done(c.ID) && (!found || CompareID(c.ID, next.ID) < 0) {
-			next, found = c, true
-		}
-	}
-	return next, found
-}
-
-// CompareID orders IDs by number, so that c1000 follows c999.
-func CompareID(a, b string) int {
-	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
-}
 
 // maxTrailer keeps a rationale from turning the commit message into a document.
 const maxTrailer = 400

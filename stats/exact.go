@@ -22,35 +22,6 @@ func FisherTwoSided(a, b Count) float64 {
 	return min(1, sum)
 }
 
-// FisherGreater returns the exact one-sided p-value for A being no better than B: the chance, both margins given, of
-// as many passes in A as seen or more. Counts that make no sense give 1.
-func FisherGreater(a, b Count) float64 {
-	if !a.valid() || !b.valid() || a.N == 0 || b.N == 0 {
-		return 1
-	}
-	low, chance := split(a, b)
-	sum := 0.0
-	for _, p := range chance[a.Pass-low:] {
-		sum += p
-	}
-	return min(1, sum)
-}
-
-// McNemarGreater returns the exact one-sided p-value of paired outcomes, given in how many pairs only A passed and in
-// how many only B did: the chance that a fair coin favours A as often or more. Numbers that make no sense, and no
-// such pair at all, give 1.
-func McNemarGreater(onlyA, onlyB int) float64 {
-	pairs := Count{Pass: onlyA, N: onlyA + onlyB}
-	if onlyB < 0 || !pairs.valid() || pairs.N == 0 {
-		return 1
-	}
-	sum := 0.0
-	for x := onlyA; x <= pairs.N; x++ {
-		sum += math.Exp(logChoose(pairs.N, x) - float64(pairs.N)*math.Ln2)
-	}
-	return min(1, sum)
-}
-
 // split returns how probable each number of passes in a is when the passes of both are dealt out blindly; the
 // first entry stands for low passes.
 func split(a, b Count) (low int, chance []float64) {

@@ -117,7 +117,6 @@ func TestWildInputs(t *testing.T) {
 			Guard{Margin: number.Draw(t, "margin")}.Step(c.Cand, c.Full, 0)
 			Wilson(c.Cand, number.Draw(t, "level"))
 			ClopperPearson(c.Cand, number.Draw(t, "level"))
-			Jeffreys(c.Cand, number.Draw(t, "level"))
 			Newcombe(c.Cand, c.Base, number.Draw(t, "level"))
 			FisherTwoSided(c.Cand, c.Base)
 			PermutationAA([]Pair{{A: c.Cand, B: c.Base}}, number.Draw(t, "level"))

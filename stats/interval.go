@@ -55,16 +55,6 @@ func ClopperPearson(c Count, level float64) Interval {
 	return iv
 }
 
-// Jeffreys returns the equal-tailed posterior interval of a rate under the Beta(1/2, 1/2) prior.
-func Jeffreys(c Count, level float64) Interval {
-	if !c.valid() || !isLevel(level) {
-		return everything()
-	}
-	a, b := jeffreysShape(c)
-	tail := (1 - level) / 2
-	return Interval{Low: betaQuantile(tail, a, b), High: betaQuantile(1-tail, a, b)}
-}
-
 func isLevel(level float64) bool { return level > 0 && level < 1 }
 
 func jeffreysShape(c Count) (a, b float64) {

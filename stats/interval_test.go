@@ -25,7 +25,7 @@ func near(t reporter, what string, got, want, tolerance float64) {
 // Published values: Newcombe 1998 tables I and II, and R's prop.test, binom.test and qbeta.
 func TestIntervals(t *testing.T) {
 	t.Parallel()
-	methods := map[string]func(Count, float64) Interval{"wilson": Wilson, "exact": ClopperPearson, "jeffreys": Jeffreys}
+	methods := map[string]func(Count, float64) Interval{"wilson": Wilson, "exact": ClopperPearson}
 	for _, c := range []struct {
 		oracle  int
 		method  string
@@ -46,8 +46,6 @@ func TestIntervals(t *testing.T) {
 		{8, "exact", Count{1, 29}, .00087264688358, .177644295489},
 		{9, "exact", Count{5, 8}, .244863216367, .914766585863},
 		{9, "exact", Count{0, 8}, 0, .369416647553},
-		{10, "jeffreys", Count{5, 8}, .29482344628, .880960819846},
-		{10, "jeffreys", Count{0, 8}, 5.94903028944e-05, .262217248717},
 	} {
 		got := methods[c.method](c.count, .95)
 		near(t, fmt.Sprintf("%d %s low", c.oracle, c.method), got.Low, c.low, 1e-11)

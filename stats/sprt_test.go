@@ -27,18 +27,3 @@ func TestWaldBounds(t *testing.T) {
 		}
 	}
 }
-
-func TestBernoulliASN(t *testing.T) {
-	t.Parallel()
-	under0, under1, ok := BernoulliASN(.3, .5, .05, .05)
-	near(t, "20 under the null", under0, 32.206, 5e-4)
-	near(t, "20 under the alternative", under1, 30.398, 5e-4)
-	if !ok {
-		t.Error("20: refused")
-	}
-	for _, c := range [][3]float64{{.3, .3, .05}, {0, .5, .05}, {.3, 1, .05}, {.3, .5, 0}, {math.NaN(), .5, .05}} {
-		if a, b, ok := BernoulliASN(c[0], c[1], c[2], .05); ok || a != 0 || b != 0 {
-			t.Errorf("%v: got %v and %v, want none", c, a, b)
-		}
-	}
-}

@@ -56,36 +56,6 @@ func CMH(strata []Pair) Stratified {
 	return out
 }
 
-// CMHExact returns the exact two-sided p-value of the same null: the chance, all margins given, of a number of
-// passes in A no more probable than the one seen. It takes time in the square of the trials, so it refuses more
-// than an A/A run may have; a refusal is p 1 and a warning.
-func CMHExact(strata []Pair) (p float64, warnings []string) {
-	var told []Pair
-	trials := 0
-	for _, c := range strata {
-		if !c.A.valid() || !c.B.valid() {
-			return 1, []string{"a count is out of range"}
-		}
-		if informative(c) {
-			told, trials = append(told, c), trials+c.A.N+c.B.N
-		}
-		if trials > maxPairTrials {
-			return 1, []string{"too many trials for an exact test"}
-		}
-	}
-	if len(told) == 0 {
-		return 1, []string{"no stratum carries information"}
-	}
-	_, passes, low, chance := dealt(told)
-	seen := chance[passes-low]
-	for _, x := range chance {
-		if x <= seen*sameProbability {
-			p += x
-		}
-	}
-	return min(1, p), nil
-}
-
 func incomparable(why string) Stratified {
 	return Stratified{Greater: 1, P: 1, CorrectedP: 1, Warnings: []string{why}}
 }

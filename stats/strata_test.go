@@ -40,13 +40,8 @@ func TestCMH(t *testing.T) {
 	near(t, "17 corrected p", r.CorrectedP, .0474722551429, 1e-12)
 	near(t, "17 z", r.Z, math.Sqrt(5.65714285714), 1e-10)
 	near(t, "17 one-sided p", r.Greater, .0173844203521/2, 1e-12)
-	exact, warnings := CMHExact(rabbits())
-	near(t, "17 exact p", exact, .0399449035813, 1e-12)
-	if len(a.Warnings)+len(r.Warnings)+len(warnings) > 0 || !a.OddsKnown || !r.OddsKnown {
-		t.Errorf("got doubts %q, %q and %q", a.Warnings, r.Warnings, warnings)
-	}
-	if p, _ := CMHExact(admissions()); math.Abs(p-a.CorrectedP) > .01 {
-		t.Errorf("many trials: got exact p %v, want near %v", p, a.CorrectedP)
+	if len(a.Warnings)+len(r.Warnings) > 0 || !a.OddsKnown || !r.OddsKnown {
+		t.Errorf("got doubts %q and %q", a.Warnings, r.Warnings)
 	}
 }
 
@@ -73,9 +68,6 @@ func TestSwappingArmsMirrorsCMH(t *testing.T) {
 		if x.OddsKnown && y.OddsKnown {
 			near(t, "odds ratio", x.OddsRatio*y.OddsRatio, 1, 1e-9)
 		}
-		p, _ := CMHExact(pairs)
-		q, _ := CMHExact(back)
-		near(t, "exact p", p, q, 1e-9)
 	})
 }
 
@@ -89,15 +81,11 @@ func TestStrataWithoutInformation(t *testing.T) {
 		"no strata": nil, "none that says anything": silent, "a negative count": {{Count{-1, 4}, Count{1, 4}}},
 	} {
 		got := CMH(strata)
-		p, warnings := CMHExact(strata)
-		if len(got.Warnings) != 1 || got.P != 1 || got.Greater != 1 || got.CorrectedP != 1 || got.Z != 0 || p != 1 || len(warnings) != 1 {
-			t.Errorf("%s: got %+v and exact %v %q, want p 1 and a warning", name, got, p, warnings)
+		if len(got.Warnings) != 1 || got.P != 1 || got.Greater != 1 || got.CorrectedP != 1 || got.Z != 0 {
+			t.Errorf("%s: got %+v, want p 1 and a warning", name, got)
 		}
 	}
 	if got := CMH([]Pair{{Count{3, 4}, Count{0, 4}}}); got.OddsKnown || got.OddsRatio != 0 {
 		t.Errorf("division by zero: got odds ratio %v", got.OddsRatio)
-	}
-	if _, warnings := CMHExact([]Pair{{Count{1, 9000}, Count{1, 9000}}}); len(warnings) != 1 {
-		t.Error("too many trials: no warning")
 	}
 }

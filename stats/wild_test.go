@@ -18,9 +18,8 @@ func TestWildComparisons(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, c := func() float64 { return number.Draw(t, "number") }, func() Count { return count.Draw(t, "count") }
 		pairs := []Pair{{A: c(), B: c()}, {A: c(), B: c()}}
-		exact, _ := CMHExact(pairs)
 		m := CMH(pairs)
-		for _, p := range []float64{exact, m.P, m.Greater, m.CorrectedP, FisherGreater(c(), c()), McNemarGreater(c().Pass, c().N),
+		for _, p := range []float64{m.P, m.Greater, m.CorrectedP,
 			CompareInvalid(c(), c()).P, CompareWindows([][]Count{{c(), c()}, {c(), c()}}).P} {
 			if !(p >= 0 && p <= 1) {
 				t.Errorf("got p %v", p)
@@ -34,7 +33,6 @@ func TestWildComparisons(t *testing.T) {
 				t.Errorf("got bound %v", x)
 			}
 		}
-		BernoulliASN(n(), n(), n(), n())
 		if shares, warnings := Shares([]float64{n(), n()}); shares == nil && len(warnings) == 0 {
 			t.Error("refused weights without a word")
 		}
@@ -42,20 +40,10 @@ func TestWildComparisons(t *testing.T) {
 			t.Errorf("got level %v", level)
 		}
 		DefaultSentinel().Step(Cusum{Up: n(), Down: n()}, true, c())
-		wildSequence(t, n, c)
 	})
 }
 
 func boundOf(b Bound) []float64 { return []float64{b.TwoArms, b.EqualShares, b.BaseKnown} }
-
-func wildSequence(t *rapid.T, n func() float64, c func() Count) {
-	cells := []Cell{{Cand: c(), Base: c(), Full: c(), Weight: n(), PoolLeft: 1}}
-	s := NewSequence(Default(), n())
-	s.Step(cells, PlaceBets(cells, Default()), []Seen{{Cand: []bool{true}}})
-	if iv := s.Interval(); !(iv.Low >= -1 && iv.Low <= iv.High && iv.High <= 1) {
-		t.Errorf("got interval %v", iv)
-	}
-}
 
 // A candidate about which nothing can be known is not kept: no reps, one cell, certain cells, nothing valid.
 func TestPoorInputsKeepNothing(t *testing.T) {
@@ -67,14 +55,12 @@ func TestPoorInputsKeepNothing(t *testing.T) {
 		"certain cells": {{Weight: 1, Cand: sure, Base: sure, Full: sure}, {Weight: 1, Cand: never, Base: never, Full: never}},
 	} {
 		bets, logE := PlaceBets(cells, Default()), 0.0
-		s := NewSequence(Default(), .05)
 		for range 50 {
 			seen := make([]Seen, len(cells))
 			logE += bets.LogFactor(seen)
-			s.Step(cells, bets, seen)
 		}
-		if Reached(logE, 1.0001) || s.Interval() != (Interval{-1, 1}) || len(bets.Warnings) > 0 {
-			t.Errorf("%s, nothing valid: got evidence %v, interval %v, warnings %q", name, logE, s.Interval(), bets.Warnings)
+		if Reached(logE, 1.0001) || len(bets.Warnings) > 0 {
+			t.Errorf("%s, nothing valid: got evidence %v, warnings %q", name, logE, bets.Warnings)
 		}
 	}
 	// Two arms that always pass the same way gain nothing however long they run.

@@ -9,7 +9,6 @@ import (
 
 	"loopd/internal/atomicfile"
 	"loopd/internal/testenv"
-	"loopd/internal/web"
 	"loopd/stats"
 	"loopd/stats/sim"
 )
@@ -50,7 +49,7 @@ func drawCharts(ctx context.Context, dir string, b sim.BenchOptions) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for name, chart := range map[string]web.Chart{"false-promotions.svg": nothingHelps(ctx, b.Options), "kept.svg": keptByRise(ctx, b.Options)} {
+	for name, chart := range map[string]Chart{"false-promotions.svg": nothingHelps(ctx, b.Options), "kept.svg": keptByRise(ctx, b.Options)} {
 		svg, err := chart.SVG()
 		if err != nil {
 			return err
@@ -66,8 +65,8 @@ func drawCharts(ctx context.Context, dir string, b sim.BenchOptions) error {
 }
 
 // nothingHelps plays nights in which no candidate changes anything.
-func nothingHelps(ctx context.Context, o sim.Options) web.Chart {
-	c := web.Chart{Title: "Nights in which nothing helps that still promote something", X: "share of nights, with its 95 % interval"}
+func nothingHelps(ctx context.Context, o sim.Options) Chart {
+	c := Chart{Title: "Nights in which nothing helps that still promote something", X: "share of nights, with its 95 % interval"}
 	for _, r := range []struct {
 		name   string
 		rule   sim.Rule
@@ -82,15 +81,15 @@ func nothingHelps(ctx context.Context, o sim.Options) web.Chart {
 		promoted := sim.Run(ctx, world, plan, chartNights, o).Promoted
 		share, _ := promoted.Rate()
 		iv := stats.Wilson(promoted, .95)
-		c.Bars = append(c.Bars, web.Bar{Name: r.name, Value: share, Low: iv.Low, High: iv.High})
+		c.Bars = append(c.Bars, Bar{Name: r.name, Value: share, Low: iv.Low, High: iv.High})
 	}
 	return c
 }
 
 // keptByRise plays single decisions on candidates of known size.
-func keptByRise(ctx context.Context, o sim.Options) web.Chart {
-	c := web.Chart{Title: "Share of candidates kept, by what they really bring", X: "true rise of the mean pass rate", Y: "share kept"}
-	three, own := web.Line{Name: "three reps a cell"}, web.Line{Name: "loopd, before its gate"}
+func keptByRise(ctx context.Context, o sim.Options) Chart {
+	c := Chart{Title: "Share of candidates kept, by what they really bring", X: "true rise of the mean pass rate", Y: "share kept"}
+	three, own := Line{Name: "three reps a cell"}, Line{Name: "loopd, before its gate"}
 	for _, rise := range []float64{-.10, -.05, 0, .03, .05, .08, .12, .16, .20} {
 		effect := sim.Effect{Kind: sim.ShiftEffect, Delta: rise}
 		if rise == 0 {
@@ -98,11 +97,11 @@ func keptByRise(ctx context.Context, o sim.Options) web.Chart {
 		}
 		greedy := sim.DetectBy(ctx, sim.Greedy3, sim.From(sim.SeedGrid), effect, sim.DefaultSetting(), chartDecisions, o)
 		ours := sim.Detect(ctx, sim.From(sim.SeedGrid), effect, sim.DefaultSetting(), chartDecisions, o)
-		for line, d := range map[*web.Line]sim.Decisions{&three: greedy, &own: ours} {
+		for line, d := range map[*Line]sim.Decisions{&three: greedy, &own: ours} {
 			share, _ := d.Kept.Rate()
 			line.X, line.Y = append(line.X, rise), append(line.Y, share)
 		}
 	}
-	c.Lines = []web.Line{three, own}
+	c.Lines = []Line{three, own}
 	return c
 }

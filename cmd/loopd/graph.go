@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loopd/harness/codegraph"
 	"loopd/internal/hint"
+	"loopd/internal/setup"
 )
 
 func newGraph(e env) *cobra.Command {
@@ -47,7 +47,7 @@ type graphWay struct {
 	Hops      *int   `json:"hops"` // null when there is no way
 }
 
-func wayBetween(g codegraph.Graph, from, to string) graphWay {
+func wayBetween(g setup.Graph, from, to string) graphWay {
 	w := graphWay{From: from, To: to}
 	if hops, ok := g.Hops(from, to); ok {
 		w.Connected, w.Hops = true, &hops
@@ -72,7 +72,7 @@ func runGraphCheck(e env, file, from, to string, asJSON bool) error {
 	if err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("check graph: %w", err), "loopd freeze graph build")
 	}
-	g, err := codegraph.Parse(data)
+	g, err := setup.ParseGraph(data)
 	if err != nil {
 		return hint.New(hint.Usage, fmt.Errorf("check graph %s: %w", file, err), "loopd freeze graph build")
 	}

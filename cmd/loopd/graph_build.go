@@ -18,11 +18,11 @@ import (
 
 	"loopd/frozen"
 	"loopd/harness"
-	"loopd/harness/codegraph"
 	"loopd/internal/app"
 	"loopd/internal/atomicfile"
 	"loopd/internal/hint"
 	"loopd/internal/isolate"
+	"loopd/internal/setup"
 )
 
 // What graphify is, how it is got, and what it writes that a session may see.
@@ -259,7 +259,7 @@ func readBuilt(work, name string) ([]byte, error) {
 // ask parses the graph and holds it against the fixture's rules. Texts must not
 // be in it: through their headings a session would be told what it should find.
 func (b *builtGraph) ask(rules []harness.GraphRule) error {
-	g, err := codegraph.Parse(b.data)
+	g, err := setup.ParseGraph(b.data)
 	if err != nil {
 		return err
 	}

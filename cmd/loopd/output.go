@@ -45,14 +45,14 @@ var outputs = []output{
 	{"loopd:adoption/1", reflect.TypeFor[adopted](), "adopt", ""},
 	{"loopd:rescore/1", reflect.TypeFor[campaign.Rescoring](), "verify rescore", ""},
 	{"loopd:rehearsal/1", reflect.TypeFor[rehearsal.Result](), "rehearse", ""},
-	{"loopd:rehearsals/1", reflect.TypeFor[manySeeds](), "rehearse", " with --seeds"},
+	{"loopd:rehearsals/1", reflect.TypeFor[manySeeds](), "rehearse", " of several seeds"},
 	{"loopd:rehearsal-night/1", reflect.TypeFor[nightResult](), "rehearse", " with --daemon"},
 	{"loopd:rehearsal-plan/1", reflect.TypeFor[planned](), "rehearse", " with --print-plan"},
 	{"loopd:transcript/1", reflect.TypeFor[readStream](), "scenario transcript", ""},
 	{"loopd:cell/1", reflect.TypeFor[cellSession](), "scenario run", ", a line each session"},
 	{"loopd:score/1", reflect.TypeFor[scored](), "scenario score", ""},
 	{"loopd:selftest/1", reflect.TypeFor[selftestResult](), "selftest", ""},
-	{"loopd:judge/1", reflect.TypeFor[judgeResult](), "judge", ""},
+	{"loopd:judge/1", reflect.TypeFor[judgeResult](), "doctor", " --judge"},
 	{"loopd:init/1", reflect.TypeFor[initDone](), "init", ""},
 	{"loopd:seal/1", reflect.TypeFor[sealed](), "freeze", ""},
 	{"loopd:scenario-new/1", reflect.TypeFor[newlyWritten](), "scenario new", ""},
@@ -80,12 +80,6 @@ type keptStatus struct {
 	Schema string `json:"schema"`
 	Seq    int64  `json:"seq"` // of the ledger's newest event then
 	Look   status `json:"look"`
-}
-
-// kind is the output's name without its number.
-func (o output) kind() string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(o.schema, "loopd:"), "/")
-	return name
 }
 
 // of says what the document is of, in a few words.

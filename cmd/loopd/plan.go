@@ -15,7 +15,6 @@ import (
 	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/config"
-	"loopd/internal/forecast"
 	"loopd/internal/hint"
 	"loopd/internal/rehearsal"
 	"loopd/loop"
@@ -47,16 +46,7 @@ procedure, on the pass rates of the last pilot where there is one. A budget in
 which nothing can be decided is refused with the smallest that would do. Without
 --profile it chooses one that fits.
 
---simulate plays the decision procedure on made-up models and holds its error
-rates and costs against fixed bounds: no account, no session, the same table for
-the same seed. It exits 3 when a figure is outside its bound.
-
-  loopd plan --simulate --grid rates.yaml --checks 5,6,10
-  loopd plan --simulate --checks null --nights 2000
-
-A grid file gives the true pass rate of each of your cells, in YAML or JSON, as
-in "W1/haiku: 0.05". Cells with the same name before the slash are one scenario.
-On a grid of your own only what is promised for every grid has a bound.`,
+` + simulateHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !o.simulate {
 				return runPlan(cmd.Context(), e, o)
@@ -78,7 +68,7 @@ On a grid of your own only what is promised for every grid has a bound.`,
 
 // outlook is a plan with what it takes.
 type outlook struct {
-	forecast.Plan
+	app.Plan
 	Chosen      string   `json:"chosen"` // why this profile
 	Hours       float64  `json:"hours"`
 	SecondsFrom string   `json:"seconds_from"`
@@ -313,7 +303,7 @@ func (p planner) outlook(ctx context.Context, sessions int, profile loop.Profile
 	if err := set.Validate(0); err != nil {
 		return outlook{}, hint.Usagef("loopd plan --budget 400", "plan: %w", err)
 	}
-	plan, err := forecast.Of(ctx, forecast.Question{
+	plan, err := app.Forecast(ctx, app.Question{
 		Settings: set, Cells: p.grid.Objective, Guards: len(p.grid.Guards), Controls: len(p.grid.Controls), Reserve: len(p.grid.Reserve),
 		Rates: p.rates, From: p.from, Runs: planRuns,
 	})

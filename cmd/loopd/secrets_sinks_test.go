@@ -90,7 +90,7 @@ func TestNoSecretIsInAnySink(t *testing.T) {
 	for _, args := range [][]string{
 		{"report"}, {"report", "--json"}, {"report", "c001"}, {"report", "c001", "--json"}, {"status"}, {"status", "--json"}, {"candidate", "list"},
 		{"candidate", "list", "--json"}, {"candidate", "show", "c001"}, {"verify", "--deep", "--json"}, {"config"}, {"config", "--json"},
-		{"report", "export", "--out", filepath.Join(runs, "bundle.jsonl")}, {"verify", "rescore", "--json"},
+		{"report", "export"}, {"verify", "rescore", "--json"},
 	} {
 		l.loopd(hint.Done, args...)
 	}
@@ -102,7 +102,7 @@ func TestNoSecretIsInAnySink(t *testing.T) {
 	}
 	sinks := l.sinks(l.state, runs, l.plugin)
 	wantSinks(t, sinks, "transcript.jsonl", "stderr.txt", "changes.json", "launch.json", "judge.json", "ledger.db", "results.tsv", "loop-results.tsv",
-		"campaign.json", "campaign.md", "c001.md", "repo.git objects", "adr/.git objects", "adr/.git references", "bundle.jsonl", "by-hand.yaml.refused")
+		"campaign.json", "campaign.md", "c001.md", "repo.git objects", "adr/.git objects", "adr/.git references", "by-hand.yaml.refused")
 	sinks["what loopd printed"] = l.said.Bytes()
 	redacted := 0
 	for name, data := range sinks {

@@ -20,6 +20,18 @@ import (
 	"loopd/stats/sim"
 )
 
+// simulateHelp is the part of the help of plan that is about --simulate.
+const simulateHelp = `--simulate plays the decision procedure on made-up models and holds its error
+rates and costs against fixed bounds: no account, no session, the same table for
+the same seed. It exits 3 when a figure is outside its bound.
+
+  loopd plan --simulate --grid rates.yaml --checks 5,6,10
+  loopd plan --simulate --checks null --nights 2000
+
+A grid file gives the true pass rate of each of your cells, in YAML or JSON, as
+in "W1/haiku: 0.05". Cells with the same name before the slash are one scenario.
+On a grid of your own only what is promised for every grid has a bound.`
+
 type simulateOptions struct {
 	json         bool
 	nights       int

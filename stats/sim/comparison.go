@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"loopd/stats"
-	"loopd/stats/rival"
 )
 
 // Ending is how a decision ended.
@@ -168,7 +167,7 @@ func (c *comparison) look() stats.Look {
 		rules = stats.ConcurrentRules()
 	}
 	if c.posterior && c.rounds > 0 {
-		if rival.Posterior(c.assessment) == rival.Keep {
+		if Posterior(c.assessment) == Keep {
 			return stats.LookEligible
 		}
 		rules.Threshold = 0

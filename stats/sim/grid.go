@@ -32,9 +32,6 @@ const (
 	DrawnGrid GridName = "U"
 )
 
-// GridNames lists the grids.
-func GridNames() []GridName { return []GridName{SeedGrid, ExtremeGrid, MidGrid, DrawnGrid} }
-
 // scenarios is how many scenarios the grids have.
 const scenarios = 7
 

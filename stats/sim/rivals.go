@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"loopd/stats"
-	"loopd/stats/rival"
 )
 
 // Rule names what keeps candidates instead of a profile.
@@ -75,11 +74,11 @@ func (e *engine) judge(r Rule, own, against []float64, record []stats.Count) (ke
 	for i := range pairs {
 		pairs[i] = stats.Pair{A: cand[i], B: record[i]}
 	}
-	rule := rival.Greedy
+	rule := Greedy
 	if r == CMHFresh || r == CMHReused {
-		rule = rival.CMH
+		rule = CMH
 	}
-	return rule(pairs) == rival.Keep, cost, cand
+	return rule(pairs) == Keep, cost, cand
 }
 
 func (e *engine) tallies(rates []float64, reps int) []stats.Count {
@@ -92,20 +91,20 @@ func (e *engine) tallies(rates []float64, reps int) []stats.Count {
 
 // sprt runs blocks of one pair a cell.
 func (e *engine) sprt(r Rule, own, against []float64) (keep bool, cost int) {
-	test, pairs, blocks := rival.Stratified(), make([]stats.Pair, len(own)), rival.Blocks{}
+	test, pairs, blocks := Stratified(), make([]stats.Pair, len(own)), Blocks{}
 	if r == Fishtest {
-		test = rival.AsFishtest()
+		test = AsFishtest()
 	}
 	for {
 		rise := e.block(pairs, own, against)
 		cost += 2 * len(own)
 		blocks.Add(float64(rise) / float64(len(own)))
-		mean, variance := rival.ByStrata(pairs)
+		mean, variance := ByStrata(pairs)
 		if r == Fishtest {
 			mean, variance, _ = blocks.Moments()
 		}
-		if call := test.Call(test.LLR(blocks.N, mean, variance), blocks.N); call != rival.GoOn {
-			return call == rival.Keep, cost
+		if call := test.Call(test.LLR(blocks.N, mean, variance), blocks.N); call != GoOn {
+			return call == Keep, cost
 		}
 	}
 }
@@ -122,7 +121,7 @@ func (e *engine) block(pairs []stats.Pair, own, against []float64) (rise int) {
 
 // safe runs the e-value for 2x2 tables, multiplied over the cells, with the futility of our own rule.
 func (e *engine) safe(own, against []float64) (keep bool, cost int) {
-	tables, cells, logE := make([]rival.SafeTable, len(own)), make([]stats.Cell, len(own)), 0.0
+	tables, cells, logE := make([]SafeTable, len(own)), make([]stats.Cell, len(own)), 0.0
 	rules := stats.Rules{Threshold: safeAt, Eta: safeEta, Cap: safeCap}
 	for rounds := 1; ; rounds++ {
 		logE = 0

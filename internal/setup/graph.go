@@ -1,4 +1,4 @@
-package codegraph
+package setup
 
 import (
 	"maps"
@@ -12,15 +12,6 @@ type Graph struct {
 
 // Files lists the files of the graph in order.
 func (g Graph) Files() []string { return slices.Sorted(maps.Keys(g.next)) }
-
-// Neighbours lists the files one hop away, in order.
-func (g Graph) Neighbours(file string) []string {
-	name, ok := g.find(file)
-	if !ok {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(g.next[name]))
-}
 
 // Has reports whether the graph knows the file.
 func (g Graph) Has(file string) bool {

@@ -1,4 +1,4 @@
-package forecast
+package app
 
 import (
 	"context"
@@ -60,8 +60,8 @@ type Detect struct {
 // seed makes the same question have the same answer.
 const seed = 1
 
-// Of simulates what the budget can find.
-func Of(ctx context.Context, q Question) (Plan, error) {
+// Forecast simulates what the budget can find.
+func Forecast(ctx context.Context, q Question) (Plan, error) {
 	if err := q.check(); err != nil {
 		return Plan{}, err
 	}

@@ -1,4 +1,4 @@
-package codegraph
+package setup
 
 import (
 	"encoding/json"
@@ -28,8 +28,8 @@ type edge struct {
 	Relation string `json:"relation"`
 }
 
-// Parse reads a graph.json. The list of edges may be called links or edges.
-func Parse(data []byte) (Graph, error) {
+// ParseGraph reads a graph.json. The list of edges may be called links or edges.
+func ParseGraph(data []byte) (Graph, error) {
 	var doc struct {
 		Nodes *[]node `json:"nodes"`
 		Links *[]edge `json:"links"`

@@ -1,4 +1,4 @@
-package rival
+package sim
 
 import (
 	"math"
@@ -12,17 +12,6 @@ func near9(t *testing.T, name string, got, want, tolerance float64) {
 	if !(math.Abs(got-want) <= tolerance) {
 		t.Errorf("%s: got %.12g, want %.12g", name, got, want)
 	}
-}
-
-// Oracle group 21: values published with the code engines are tested with.
-func TestElo(t *testing.T) {
-	t.Parallel()
-	long, short := Outcomes{10789, 19328, 33806, 19402, 10543}, Outcomes{39, 2226, 31451, 2412, 40}
-	near9(t, "21 logistic, long", LogisticLLR(-3, 1, long), 2.1310678117940807, 1e-8)
-	near9(t, "21 logistic", LogisticLLR(.2, .9, short), 2.1625425800, 1e-8)
-	near9(t, "21 approximate", ApproximateLLR(.2, .9, short), 2.1624048245, 1e-8)
-	near9(t, "21 normalized", NormalizedLLR(.764, 3.439, short), 2.1629408696, 1e-8)
-	near9(t, "21 normalized, small", NormalizedLLR(0, 2, Outcomes{10, 200, 500, 240, 14}), .4920832752, 1e-8)
 }
 
 // Oracle group 26: e-values of the public package for 2x2 tables, blocks of one and one, prior .18.

@@ -1,4 +1,4 @@
-package forecast
+package app
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func question(budget int, p loop.Profile) Question {
 
 func plan(t *testing.T, q Question) Plan {
 	t.Helper()
-	p, err := Of(t.Context(), q)
+	p, err := Forecast(t.Context(), q)
 	testenv.Must(t, err)
 	return p
 }
@@ -99,7 +99,7 @@ func TestOddQuestions(t *testing.T) {
 	} {
 		q := question(400, loop.Fast)
 		change(&q)
-		if p, err := Of(t.Context(), q); err == nil || !strings.HasPrefix(err.Error(), "plan: ") {
+		if p, err := Forecast(t.Context(), q); err == nil || !strings.HasPrefix(err.Error(), "plan: ") {
 			t.Errorf("%s: got %+v, %v", name, p, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package rival
+package sim
 
 import "loopd/stats"
 

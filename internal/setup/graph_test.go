@@ -1,4 +1,4 @@
-package codegraph_test
+package setup
 
 import (
 	"fmt"
@@ -9,13 +9,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"loopd/harness/codegraph"
 	"loopd/internal/testenv"
 )
 
-func parse(t testing.TB, text string) codegraph.Graph {
+func parse(t testing.TB, text string) Graph {
 	t.Helper()
-	g, err := codegraph.Parse([]byte(text))
+	g, err := ParseGraph([]byte(text))
 	testenv.Must(t, err)
 	return g
 }
@@ -26,7 +25,7 @@ type way struct {
 	ok       bool
 }
 
-func wantWay(t *testing.T, g codegraph.Graph, w way) {
+func wantWay(t *testing.T, g Graph, w way) {
 	t.Helper()
 	for range 2 { // there and back
 		if hops, ok := g.Hops(w.from, w.to); hops != w.hops || ok != w.ok {
@@ -40,7 +39,7 @@ func wantWay(t *testing.T, g codegraph.Graph, w way) {
 }
 
 // The same four files in the shapes that versions and machines write.
-func TestShapes(t *testing.T) {
+func TestGraph_Shapes(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/ferry-*.json")
 	if err != nil || len(files) != 3 {
@@ -66,11 +65,8 @@ func TestShapes(t *testing.T) {
 			} {
 				wantWay(t, g, w)
 			}
-			if got := g.Neighbours("app/fare.rb"); len(got) != 2 || !strings.HasSuffix(got[0], "app/harbour.rb") {
-				t.Errorf("neighbours: got %q", got)
-			}
-			if g.Neighbours("app/pier.rb") != nil || g.Has("app/pier.rb") || !g.Has("app/weather.rb") {
-				t.Error("a file that is not there has neighbours, or one that is there is not known")
+			if g.Has("app/pier.rb") || !g.Has("app/weather.rb") {
+				t.Error("a file that is not there is known, or one that is there is not")
 			}
 		})
 	}
@@ -82,7 +78,7 @@ func small(from, to, relation string) string {
 }
 
 // req 9: which relations make a hop, and which do not.
-func TestRelations(t *testing.T) {
+func TestParseGraph_Relations(t *testing.T) {
 	t.Parallel()
 	for relation, want := range map[string]bool{
 		"calls": true, "references": true, "imports": true, "imports_from": true, "re_exports": true, "inherits": true, "extends": true,
@@ -95,7 +91,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-func TestAbsolutePaths(t *testing.T) {
+func TestParseGraph_AbsolutePaths(t *testing.T) {
 	t.Parallel()
 	g := parse(t, small("/tmp/one/lib/x.rb", "/tmp/one/lib/y.rb", "calls"))
 	wantWay(t, g, way{"lib/x.rb", "lib/y.rb", 1, true})
@@ -114,7 +110,7 @@ func TestAbsolutePaths(t *testing.T) {
 	testenv.Same(t, "files", []string{"/r/old/lib/x.rb", "/r/y.rb", "lib/x.rb"}, g.Files())
 }
 
-func TestBadGraphs(t *testing.T) {
+func TestParseGraph_Bad(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                    "read code graph: unexpected end",
@@ -126,7 +122,7 @@ func TestBadGraphs(t *testing.T) {
 		`{"nodes":[{"id":7}],"links":[]}`:     "nodes.id",
 		`{"nodes":[],"edges":[{"source":7}]}`: "source",
 	} {
-		if _, err := codegraph.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseGraph([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
@@ -137,7 +133,7 @@ func TestBadGraphs(t *testing.T) {
 
 // Hops is a distance: symmetric, nought only for the file itself, and never
 // longer than a detour. Which list holds the edges does not matter.
-func TestHopsIsADistance(t *testing.T) {
+func TestGraph_HopsIsADistance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "files")
@@ -150,13 +146,13 @@ func TestHopsIsADistance(t *testing.T) {
 			edges = append(edges, fmt.Sprintf(`{"source":"n%d","target":"n%d","relation":"calls"}`, a, b))
 		}
 		list := rapid.SampledFrom([]string{"links", "edges"}).Draw(t, "list")
-		g, err := codegraph.Parse(fmt.Appendf(nil, `{"nodes":[%s],%q:[%s]}`, strings.Join(nodes, ","), list, strings.Join(edges, ",")))
+		g, err := ParseGraph(fmt.Appendf(nil, `{"nodes":[%s],%q:[%s]}`, strings.Join(nodes, ","), list, strings.Join(edges, ",")))
 		testenv.Must(t, err)
 		checkDistance(t, g)
 	})
 }
 
-func checkDistance(t interface{ Errorf(string, ...any) }, g codegraph.Graph) {
+func checkDistance(t interface{ Errorf(string, ...any) }, g Graph) {
 	for _, a := range g.Files() {
 		for _, b := range g.Files() {
 			there, ok := g.Hops(a, b)
@@ -164,7 +160,10 @@ func checkDistance(t interface{ Errorf(string, ...any) }, g codegraph.Graph) {
 			if there != back || ok != okBack || (there == 0 && ok) != (a == b) {
 				t.Errorf("%s to %s: %d %v, back %d %v", a, b, there, ok, back, okBack)
 			}
-			for _, c := range g.Neighbours(b) {
+			for _, c := range g.Files() {
+				if !g.OneHop(b, c) {
+					continue
+				}
 				if on, okOn := g.Hops(a, c); ok && (!okOn || on > there+1) {
 					t.Errorf("%s to %s is %d, to its neighbour %s %d", a, b, there, c, on)
 				}
@@ -173,7 +172,7 @@ func checkDistance(t interface{ Errorf(string, ...any) }, g codegraph.Graph) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseGraph(f *testing.F) {
 	files := testenv.Glob(f, "testdata/ferry-*.json")
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -182,7 +181,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(`{"nodes":[{"id":"","source_file":"/"},{"id":"b","source_file":"."}],"links":[{"relation":"calls","target":"b"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := codegraph.Parse(data)
+		g, err := ParseGraph(data)
 		if err != nil || len(g.Files()) > 12 {
 			return
 		}
