@@ -70,7 +70,7 @@ const owners = `
 github.com/go-git/go-git/v5        internal/git
 github.com/go-git/go-billy/v5      internal/git
 gonum.org/v1/gonum                 stats stats/sim
-gonum.org/v1/plot                  tests
+gonum.org/v1/plot                  internal/web
 github.com/prometheus/client_golang internal/web
 github.com/spf13/viper             internal/config
 github.com/go-viper/mapstructure   internal/config

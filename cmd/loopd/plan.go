@@ -57,7 +57,7 @@ which nothing can be decided is refused with the smallest that would do. Without
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.simulate, "simulate", false, "measure the decision procedure by simulation")
-	o.flags(f)
+	o.flags(cmd)
 	f.IntVar(&o.budget, "budget", 0, "in sessions")
 	f.Float64Var(&o.hours, "hours", 0, "in hours")
 	f.Float64Var(&o.cost, "cost", 0, "in USD at list price")

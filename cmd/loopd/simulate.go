@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"loopd/internal/hint"
 	"loopd/stats/sim"
@@ -41,7 +41,8 @@ type simulateOptions struct {
 }
 
 // flags are those of plan --simulate.
-func (o *simulateOptions) flags(f *pflag.FlagSet) {
+func (o *simulateOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.IntVar(&o.nights, "nights", 0, "with --simulate: number of campaigns instead of the stated ones")
 	f.StringVar(&o.grid, "grid", "", "with --simulate: `file` with the true pass rates of your cells")
 	f.StringVar(&o.checks, "checks", "", "with --simulate: only these checks, separated by commas: "+strings.Join(sim.CheckNames(), ", ")+"; or "+nullChecks+" alone")
