@@ -46,7 +46,6 @@ internal/testenv
 < internal/trial
 < internal/campaign
 < internal/daemon
-  internal/proposer
   internal/config
 < internal/app
 < internal/rehearsal

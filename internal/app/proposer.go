@@ -14,7 +14,6 @@ import (
 	"loopd/internal/campaign"
 	"loopd/internal/config"
 	"loopd/internal/hint"
-	"loopd/internal/proposer"
 	"loopd/loop"
 )
 
@@ -79,7 +78,7 @@ func (n *Night) proposer(a *App) *campaign.Proposer {
 		}
 	case config.CommandModel:
 		p.Open = func(context.Context, *loop.State) (propose.Model, error) {
-			return proposer.Command{Args: n.Config.ProposerCommand, Limit: limit, Environ: n.env.Environ}, nil
+			return ProposerCommand{Args: n.Config.ProposerCommand, Limit: limit, Environ: n.env.Environ}, nil
 		}
 	case config.AgentModel:
 		tier, err := proposerTier(n.Config, a.Sessions.Suite)
@@ -90,7 +89,7 @@ func (n *Night) proposer(a *App) *campaign.Proposer {
 			}
 			o := a.Sessions.Options
 			o.OneShotLimits = a.spending.Campaign()
-			return proposer.NewAgent(ctx, o, tier.Model, limit)
+			return NewProposerAgent(ctx, o, tier.Model, limit)
 		}
 	}
 	return p

@@ -15,7 +15,6 @@ import (
 	"loopd/internal/app"
 	"loopd/internal/campaign"
 	"loopd/internal/fake"
-	"loopd/internal/proposer"
 	"loopd/loop"
 	"loopd/scenarios"
 )
@@ -147,7 +146,7 @@ var _ fake.OneShot = script{}.answer
 // answered alike: the lint refuses what does not get shorter as well.
 func (s script) answer(system, prompt string) (string, bool) {
 	var b propose.Brief
-	if !strings.Contains(system, proposer.SystemMark) || json.Unmarshal([]byte(strings.TrimSpace(prompt)), &b) != nil {
+	if !strings.Contains(system, app.ProposerMark) || json.Unmarshal([]byte(strings.TrimSpace(prompt)), &b) != nil {
 		return "", false
 	}
 	data, err := json.Marshal(map[string]any{"candidates": s.turn(b.N)})
@@ -186,7 +185,7 @@ func (r *run) proposer(a *app.App) *campaign.Proposer {
 	case AgentProposer:
 		tiers := a.Sessions.Suite.Launch.Tiers
 		p.Open = func(ctx context.Context, _ *loop.State) (propose.Model, error) {
-			return proposer.NewAgent(ctx, a.Sessions.Options, tiers[len(tiers)-1].Model, proposerLimit)
+			return app.NewProposerAgent(ctx, a.Sessions.Options, tiers[len(tiers)-1].Model, proposerLimit)
 		}
 	default:
 		return nil

@@ -1,4 +1,4 @@
-package proposer
+package app
 
 import (
 	"context"
@@ -14,27 +14,27 @@ import (
 	"loopd/loop"
 )
 
-// Agent is the agent CLI as a proposer: a session without tools, whose directory
+// ProposerAgent is the agent CLI as a proposer: a session without tools, whose directory
 // holds the wording and nothing else.
-type Agent struct {
+type ProposerAgent struct {
 	asker  *trial.OneShot
 	tokens int
 	usd    *float64
 }
 
 var (
-	_ propose.Model   = (*Agent)(nil)
-	_ propose.Spender = (*Agent)(nil)
+	_ propose.Model   = (*ProposerAgent)(nil)
+	_ propose.Spender = (*ProposerAgent)(nil)
 )
 
-// NewAgent makes a proposer of a model, by its pinned id. Of the options it needs
+// NewProposerAgent makes a proposer of a model, by its pinned id. Of the options it needs
 // what launches a session, as trial.NewAsker does.
-func NewAgent(ctx context.Context, o trial.Options, model string, limit time.Duration) (*Agent, error) {
+func NewProposerAgent(ctx context.Context, o trial.Options, model string, limit time.Duration) (*ProposerAgent, error) {
 	asker, err := trial.NewOneShot(ctx, o, model, limit)
 	if err != nil {
 		return nil, fmt.Errorf("make proposer: %w", err)
 	}
-	return &Agent{asker: asker}, nil
+	return &ProposerAgent{asker: asker}, nil
 }
 
 // outputRoom is how much more than the answer the CLI's line may have: it is
@@ -44,7 +44,7 @@ const outputRoom = 2
 // Propose asks the agent once. The error is a *loop.HoldError where a limit of
 // the account kept it from answering, and a *propose.Refusal where its answer
 // brought nothing.
-func (a *Agent) Propose(ctx context.Context, b propose.Brief) ([]candidates.Candidate, error) {
+func (a *ProposerAgent) Propose(ctx context.Context, b propose.Brief) ([]candidates.Candidate, error) {
 	brief, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("ask proposer: %w", err)
@@ -53,7 +53,7 @@ func (a *Agent) Propose(ctx context.Context, b propose.Brief) ([]candidates.Cand
 	for _, f := range b.Wording {
 		files[f.Path] = harness.File{Mode: 0o644, Data: []byte(f.Text)}
 	}
-	said, err := a.asker.Ask(ctx, System, string(brief), files, outputRoom*propose.MaxAnswer)
+	said, err := a.asker.Ask(ctx, proposerSystem, string(brief), files, outputRoom*propose.MaxAnswer)
 	a.tokens, a.usd = said.Tokens, said.CostUSD
 	limit, limited := errors.AsType[*trial.LimitedError](err)
 	switch {
@@ -72,4 +72,4 @@ func (a *Agent) Propose(ctx context.Context, b propose.Brief) ([]candidates.Cand
 }
 
 // Spent is what the last ask used: tokens, and the list price in USD.
-func (a *Agent) Spent() (tokens int, usd *float64) { return a.tokens, a.usd }
+func (a *ProposerAgent) Spent() (tokens int, usd *float64) { return a.tokens, a.usd }

@@ -1,4 +1,4 @@
-package proposer
+package app
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"loopd/internal/agent"
 )
 
-// Command is a program that proposes.
-type Command struct {
+// ProposerCommand is a program that proposes.
+type ProposerCommand struct {
 	Args  []string // the program and its arguments; a program without "/" is looked for on the PATH
 	Limit time.Duration
 	// Environ is loopd's own environment, of which the names of Passed are handed
@@ -26,15 +26,15 @@ type Command struct {
 	Environ []string
 }
 
-var _ propose.Model = Command{}
+var _ propose.Model = ProposerCommand{}
 
-// Passed are the names of the environment that a command is given. No variable
+// passedOn are the names of the environment that a command is given. No variable
 // that holds a credential is among them: a command finds its own in HOME.
-func Passed() []string { return []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ"} }
+func passedOn() []string { return []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ"} }
 
 // Propose runs the command once, in an empty directory of its own. A *Refusal is
 // an answer that brought nothing; any other error is loopd's own.
-func (c Command) Propose(ctx context.Context, b propose.Brief) ([]candidates.Candidate, error) {
+func (c ProposerCommand) Propose(ctx context.Context, b propose.Brief) ([]candidates.Candidate, error) {
 	if len(c.Args) == 0 || c.Limit <= 0 {
 		return nil, errors.New("ask proposer: no command or no limit")
 	}
@@ -84,9 +84,9 @@ func reason(err error) string {
 
 // environ is the whole environment of the command. TMPDIR is its own directory,
 // by which what it leaves behind is known.
-func (c Command) environ(room string) []string {
+func (c ProposerCommand) environ(room string) []string {
 	var out []string
-	for _, name := range Passed() {
+	for _, name := range passedOn() {
 		if v := c.value(name); v != "" {
 			out = append(out, name+"="+v)
 		}
@@ -94,7 +94,7 @@ func (c Command) environ(room string) []string {
 	return append(out, "TMPDIR="+room)
 }
 
-func (c Command) value(name string) string {
+func (c ProposerCommand) value(name string) string {
 	value := ""
 	for _, e := range c.Environ {
 		if v, ok := strings.CutPrefix(e, name+"="); ok {

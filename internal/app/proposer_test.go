@@ -1,4 +1,4 @@
-package proposer
+package app
 
 import (
 	"context"
@@ -102,7 +102,7 @@ func TestCommand(t *testing.T) {
 				limit = 300 * time.Millisecond
 			}
 			began := time.Now()
-			got, err := Command{Args: []string{"sh", "-c", c.script}, Limit: limit, Environ: os.Environ()}.Propose(t.Context(), brief())
+			got, err := ProposerCommand{Args: []string{"sh", "-c", c.script}, Limit: limit, Environ: os.Environ()}.Propose(t.Context(), brief())
 			if took := time.Since(began); took > 40*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -121,7 +121,7 @@ func TestCommandLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	script := "(setsid sh -c 'echo $$ >>" + pids + "; sleep 979' >/dev/null 2>&1 &) ; echo $$ >>" + pids + "; while [ $(wc -l <" + pids + ") -lt 2 ]; do :; done; sleep 979"
-	_, err := Command{Args: []string{"sh", "-c", script}, Limit: time.Second, Environ: os.Environ()}.Propose(t.Context(), brief())
+	_, err := ProposerCommand{Args: []string{"sh", "-c", script}, Limit: time.Second, Environ: os.Environ()}.Propose(t.Context(), brief())
 	wantRefusal(t, err, propose.Hung)
 	data, err := os.ReadFile(pids)
 	if err != nil || len(strings.Fields(string(data))) != 2 {
@@ -144,7 +144,7 @@ func TestCommandIsToldTheBriefAlone(t *testing.T) {
 	testenv.Must(t, os.WriteFile(script, []byte(text), 0o755))
 	b := brief()
 	env := append(os.Environ(), "ANTHROPIC_API_KEY=sk-planted", "CLAUDE_CODE_OAUTH_TOKEN=planted", "LOOPD_STATE=/planted", "SSH_AUTH_SOCK=/planted")
-	if _, err := (Command{Args: []string{script, "one", "two"}, Limit: time.Minute, Environ: env}).Propose(t.Context(), b); err != nil {
+	if _, err := (ProposerCommand{Args: []string{script, "one", "two"}, Limit: time.Minute, Environ: env}).Propose(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) string {
@@ -161,7 +161,7 @@ func TestCommandIsToldTheBriefAlone(t *testing.T) {
 	}
 	for line := range strings.Lines(read("env")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if !slices.Contains(append(Passed(), "TMPDIR", "PWD", "SHLVL", "_", "OLDPWD"), name) || strings.Contains(value, "planted") {
+		if !slices.Contains(append(passedOn(), "TMPDIR", "PWD", "SHLVL", "_", "OLDPWD"), name) || strings.Contains(value, "planted") {
 			t.Errorf("the environment holds %s", line)
 		}
 	}
@@ -173,12 +173,12 @@ func TestCommandIsToldTheBriefAlone(t *testing.T) {
 func TestCommandThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"no-such-proposer", "/no/such/proposer"} {
-		_, err := Command{Args: []string{program}, Limit: time.Minute, Environ: os.Environ()}.Propose(t.Context(), brief())
+		_, err := ProposerCommand{Args: []string{program}, Limit: time.Minute, Environ: os.Environ()}.Propose(t.Context(), brief())
 		wantRefusal(t, err, propose.Failed)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (Command{Args: []string{"sh", "-c", "sleep 1"}, Limit: time.Minute, Environ: os.Environ()}).Propose(ctx, brief()); !errors.Is(err, context.Canceled) {
+	if _, err := (ProposerCommand{Args: []string{"sh", "-c", "sleep 1"}, Limit: time.Minute, Environ: os.Environ()}).Propose(ctx, brief()); !errors.Is(err, context.Canceled) {
 		t.Errorf("called off: got %v", err)
 	}
 }
@@ -198,7 +198,7 @@ func newRig(t *testing.T, binary agent.Binary, answer string) *rig {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.system, r.prompts = append(r.system, system), append(r.prompts, prompt)
-		return answer, strings.Contains(system, SystemMark)
+		return answer, strings.Contains(system, ProposerMark)
 	})
 	testenv.Must(t, err)
 	t.Cleanup(func() { model.Close() })
@@ -223,9 +223,9 @@ func (r *rig) through(t *testing.T, binary agent.Binary, api string) {
 	}
 }
 
-func (r *rig) ask(t *testing.T, limit time.Duration) ([]candidates.Candidate, *Agent, error) {
+func (r *rig) ask(t *testing.T, limit time.Duration) ([]candidates.Candidate, *ProposerAgent, error) {
 	t.Helper()
-	a, err := NewAgent(t.Context(), r.options, "claude-sonnet-5-5", limit)
+	a, err := NewProposerAgent(t.Context(), r.options, "claude-sonnet-5-5", limit)
 	testenv.Must(t, err)
 	list, err := a.Propose(t.Context(), brief())
 	return list, a, err
@@ -266,7 +266,7 @@ func TestAgent(t *testing.T) {
 			if err := json.Unmarshal([]byte(strings.TrimSpace(last)), &got); err != nil || len(got.Wording) != 2 {
 				t.Errorf("the prompt is not the brief: %v: %.200s", err, last)
 			}
-			if !strings.Contains(r.system[len(r.system)-1], System) {
+			if !strings.Contains(r.system[len(r.system)-1], proposerSystem) {
 				t.Error("the system prompt is not the one written down")
 			}
 		})

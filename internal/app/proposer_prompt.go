@@ -1,9 +1,9 @@
-package proposer
+package app
 
-// System is what an agent that proposes is told before the brief. The rules of
+// proposerSystem is what an agent that proposes is told before the brief. The rules of
 // good wording in it are those that held up in measurements of others: a recipe
 // beats a prohibition, a condition that can be checked beats a nuance.
-const System = SystemMark + `
+const proposerSystem = ProposerMark + `
 
 Your only input is one JSON document, the brief. "wording" holds the files whose text you may change: skills, and with "note" the text that is
 put in front of the model at the start of each session. The plugin helps a coding agent; it does well when the agent uses it unasked (a) and
@@ -25,6 +25,6 @@ Answer with one JSON document and nothing else:
 {"candidates": [{"rationale": "one sentence", "edits": [{"path": "as in the brief", "old": "text that stands in the file exactly once", "new": "its replacement"}]}]}
 Instead of old and new an edit may have "whole", the file's whole new text.`
 
-// SystemMark is how the system prompt of a proposer begins, by which a simulated
+// ProposerMark is how the system prompt of a proposer begins, by which a simulated
 // model knows one.
-const SystemMark = "You improve the wording of a plugin for a coding agent."
+const ProposerMark = "You improve the wording of a plugin for a coding agent."
