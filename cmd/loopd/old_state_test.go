@@ -53,6 +53,8 @@ func TestOldState(t *testing.T) {
 	wants(call(hint.Done, "report", "--state", "promoted/state"), "c003", "E = 34.8")
 	wants(call(hint.Usage, "rehearse", "--resume", "open"),
 		"it began with another instrument: loopd's own checks was 9ed5186a6225, is ", `hint: loopd freeze --end --reason "the instrument changed"`)
+	// Opened again for a comparison with what is planted today, it makes its tables anew.
+	wants(call(hint.Measured, "rehearse", "--resume", "promoted"), "promoted, E = 34.8 at the gate", "c003  large        keep           67        49.2   as planned")
 	for name, want := range tables {
 		got, err := os.ReadFile(filepath.Join(dir, "promoted/state", name))
 		testenv.Must(t, err)
