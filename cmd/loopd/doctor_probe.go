@@ -29,7 +29,7 @@ func probeRows(ctx context.Context, e env, kind rehearsal.AgentKind) ([]setup.Ro
 	}
 	g := app.IsolationOrNone(ctx, e.Env, b.cfg.Rung)
 	o := setup.ProbeOptions{
-		Suite: b.sealed.Suite, Wording: b.wording, Agent: binary, Walls: g.Sandbox, UID: g.UID, GID: g.UID, Graphs: b.graphs,
+		Suite: b.sealed.Suite, Wording: b.wording, Agent: binary, Isolation: g, Graphs: b.graphs,
 	}
 	if cred, err := config.FindCredential(e.Getenv); err == nil {
 		o.Secrets = []string{cred.Value()}

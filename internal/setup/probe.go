@@ -10,27 +10,24 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
-	"loopd/frozen"
 	"loopd/harness"
 	"loopd/internal/agent"
+	"loopd/internal/app"
 	"loopd/internal/fake"
 	"loopd/internal/gateway"
 	"loopd/internal/isolate"
-	"loopd/internal/redact"
 	"loopd/internal/trial"
 )
 
 // ProbeOptions say with what a probe's session runs: what a campaign would run
 // with.
 type ProbeOptions struct {
-	Suite    harness.Suite
-	Wording  trial.Wording
-	Agent    agent.Binary
-	Walls    isolate.Sandbox
-	UID, GID int // who the session runs as when loopd is root; 0 for no change
-	Graphs   map[string]harness.Tree
+	Suite     harness.Suite
+	Wording   trial.Wording
+	Agent     agent.Binary
+	Isolation app.Isolation
+	Graphs    map[string]harness.Tree
 	// Secrets are the user's own credentials: looked for, never printed.
 	Secrets []string
 
@@ -143,7 +140,7 @@ func (p *probe) Lay(_ harness.Spec, box *isolate.Box) error {
 	return nil
 }
 
-func (p *probe) walled() bool { return p.o.Walls.Backend() != isolate.None }
+func (p *probe) walled() bool { return p.o.Isolation.Sandbox.Backend() != isolate.None }
 
 // refusesBase says whether a sandbox below a directory with instructions is
 // refused, as it must be on every rung.
@@ -170,23 +167,22 @@ func (p *probe) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gate, err := gateway.Start(ctx, upstream, gateway.Credential{Header: gateway.HeaderKey, Value: p.key})
-	if err != nil {
-		return err
-	}
-	defer gate.Close()
 	store := filepath.Join(p.poison.dir, "kept")
 	restore, err := p.poison.drink()
 	if err != nil {
 		return err
 	}
 	defer restore()
-	executor, err := trial.New(ctx, trial.Options{
-		Suite: p.o.Suite, Seal: func(context.Context) (*frozen.Drift, error) { return nil, nil },
-		Wording: func(string) (trial.Wording, error) { return p.o.Wording, nil }, Agent: p.o.Agent, Gateway: gate, Store: store,
-		Sandboxes: p.poison.base(), Faults: p, Redactor: redact.New(), Instrument: probeID, Isolation: p.o.Walls, UID: p.o.UID, GID: p.o.GID, Now: time.Now,
-		Graphs: p.o.Graphs,
+	sessions, err := app.Connect(ctx, app.Parts{
+		Suite: p.o.Suite, Wording: app.Fixed(p.o.Wording), Agent: p.o.Agent, Isolation: p.o.Isolation, Graphs: p.o.Graphs, Store: store,
+		Sandboxes: p.poison.base(), Inject: p, Service: app.Service{URL: upstream, Credential: gateway.Credential{Header: gateway.HeaderKey, Value: p.key}},
 	})
+	if err != nil {
+		return err
+	}
+	defer sessions.Close()
+	sessions.Instrument = probeID
+	executor, err := sessions.Executor(ctx)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func realProbe(t *testing.T) ProbeOptions {
 	o.Agent, err = agent.Pin(t.Context(), path, filepath.Join(testenv.OpenDir(t), "agent"))
 	testenv.Must(t, err)
 	if os.Geteuid() == 0 {
-		o.UID, o.GID = 65534, 65534
+		o.Isolation.UID = 65534
 	}
 	return o
 }
@@ -75,9 +75,9 @@ func realProbe(t *testing.T) ProbeOptions {
 // within walls the probe, or skips.
 func within(t *testing.T, o ProbeOptions) ProbeOptions {
 	t.Helper()
-	walls, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Path: os.Getenv("PATH"), UID: o.UID, GID: o.GID})
+	walls, err := isolate.Probe(t.Context(), isolate.ProbeOptions{Path: os.Getenv("PATH"), UID: o.Isolation.UID, GID: o.Isolation.UID})
 	testenv.Need(t, "bwrap", err)
-	o.Walls = walls
+	o.Isolation.Sandbox = walls
 	return o
 }
 
@@ -260,7 +260,7 @@ func TestProbeSeesAKeyThatWasNotShown(t *testing.T) {
 func TestProbeSeesWhatTheRealCLITakesFromAHome(t *testing.T) {
 	o := realProbe(t)
 	program := o.Agent.Path
-	o.damage = leakyHome(t, o.UID)
+	o.damage = leakyHome(t, o.Isolation.UID)
 	through(t, &o, program, func(*poison) string { return without("--setting-sources=", "--strict-mcp-config") })
 	rows := probed(t, o)
 	for _, name := range append(usersOwn(), "session") {
