@@ -3,7 +3,6 @@ package loop
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"loopd/harness"
 	"loopd/stats"
@@ -48,8 +47,7 @@ func decide(s *State, c *Comparison) Decision {
 	if s.Started.Settings.Profile == Scout {
 		return screened(s, c)
 	}
-	progress := stats.Progress{LogE: c.LogE, Rounds: c.Rounds, Sessions: c.Sessions - c.Began, Reps: c.reps(), Assessment: c.Assessment}
-	switch rulesOf(c).Look(progress) {
+	switch c.stage().Look() {
 	case stats.LookEligible:
 		return guard(s, c)
 	case stats.LookHarm:
@@ -62,48 +60,24 @@ func decide(s *State, c *Comparison) Decision {
 	return Decision{}
 }
 
-// rulesOf says when the comparison's present stage ends.
-func rulesOf(c *Comparison) stats.Rules {
-	if c.Concurrent {
-		return stats.ConcurrentRules()
+// stage is the comparison in counts.
+func (c *Comparison) stage() stats.Stage {
+	cells := c.cells()
+	return stats.Stage{
+		Cells: cells, Extra: c.Extra, LogE: c.LogE, Rounds: c.Rounds, Sessions: c.Sessions - c.Began, Assessment: c.Assessment,
+		Rules: stats.NewRules(c.KeepAt, c.Share, cells), Concurrent: c.Concurrent,
 	}
-	weighted := 0
-	for _, w := range c.Weights {
-		if w > 0 {
-			weighted++
-		}
-	}
-	eta, limit := stats.Limits(c.Share, 1)
-	return stats.Rules{Threshold: c.KeepAt, Eta: eta, Cap: limit, MinReps: stats.MinReps(weighted)}
 }
 
-// reps counts the candidate's reps in weighted cells.
-func (c *Comparison) reps() int {
-	n := 0
-	for i, own := range c.Own {
-		if c.Weights[i] > 0 {
-			n += len(own)
-		}
-	}
-	return n
-}
-
-// keepAt is the evidence the next candidate needs for a keep. Under the profile
-// certified it falls with every keep, so that the expected share of false keeps
-// stays bounded however the candidates depend on each other.
+// keepAt is the evidence the next candidate needs for a keep.
 func (s *State) keepAt() float64 {
-	set := s.Started.Settings
-	if set.Profile != Certified {
-		return set.KeepAt
-	}
 	tried := 1
 	for _, p := range s.Progress {
 		if p.Comparison != nil {
 			tried++
 		}
 	}
-	level := stats.ELOND(stats.SpendEvenly, set.KeepFDR, tried, set.MaxCandidates, len(s.Kept))
-	return 1 / level // a level of 0 is never reached
+	return s.Started.Settings.search().NextKeepAt(tried, len(s.Kept))
 }
 
 // keepable reports whether the next candidate could be kept at all.
@@ -115,7 +89,7 @@ func screened(s *State, c *Comparison) Decision {
 	if c.Rounds == 0 {
 		return Decision{}
 	}
-	rise, ok := stats.MeanDifference(measured(c.cells()))
+	rise, ok := c.stage().Rise()
 	if !ok {
 		return Decision{Verdict: Inconclusive, Reason: ByNothing}
 	}
@@ -127,11 +101,6 @@ func screened(s *State, c *Comparison) Decision {
 		d.Verdict = Shortlisted
 	}
 	return d
-}
-
-// measured leaves out the cells in which one arm has no rep.
-func measured(cells []stats.Cell) []stats.Cell {
-	return slices.DeleteFunc(cells, func(c stats.Cell) bool { return c.Cand.N == 0 || c.Full.N == 0 })
 }
 
 // Numbers of the rule that a candidate broke the delivery of its own plugin.
@@ -237,14 +206,11 @@ func instrumentBroken(s *State) string {
 // reps until every cell and every tier is clear, or one of them vetoes.
 func guard(s *State, c *Comparison) Decision {
 	taken := make(map[string]int)
-	var asks []harness.Slot
-	for i, cell := range s.Started.Objective {
-		d := guardCell(s, c, i, cell, taken)
-		if d.Verdict != "" {
-			return d
-		}
-		asks = append(asks, d.Guards...)
+	wanted, fall := c.stage().Guard(stats.HarmProb)
+	if fall != nil {
+		return s.fell(fall)
 	}
+	asks := s.guardSlots(c, wanted, taken)
 	for _, tier := range s.tiers() {
 		d := guardTier(s, c, tier, taken)
 		if d.Verdict != "" {
@@ -272,24 +238,20 @@ func controlSlots(s *State, c *Comparison, taken map[string]int) []harness.Slot 
 	return out
 }
 
-// cellsUnbetMin is how many reps a cell outside the declared targets gets
-// before the collapse guard may clear it.
-const cellsUnbetMin = 2
+// fell is the veto of a cell.
+func (s *State) fell(f *stats.Fall) Decision {
+	return Decision{Verdict: Reject, Reason: ByVeto, Note: fmt.Sprintf("%s fell: chance of a collapse %.2f", s.Started.Objective[f.Cell], f.Chance)}
+}
 
-func guardCell(s *State, c *Comparison, i int, cell harness.Cell, taken map[string]int) Decision {
-	counts := c.cells()[i]
-	if c.Weights[i] == 0 && counts.Cand.N < cellsUnbetMin && c.Extra[i] < cellsUnbetMin {
-		return Decision{Guards: s.nextSlots(c.Wording, cell, cellsUnbetMin-c.Extra[i], taken)}
+// guardSlots are the reps that guards ask for, by objective cell.
+func (s *State) guardSlots(c *Comparison, asks []stats.Ask, taken map[string]int) []harness.Slot {
+	var out []harness.Slot
+	for i, a := range asks {
+		cell := s.Started.Objective[i]
+		out = append(out, s.nextSlots(c.Wording, cell, a.Cand, taken)...)
+		out = append(out, s.nextSlots(c.Against, cell, a.Base, taken)...)
 	}
-	switch action, chance := stats.CollapseGuard().Step(counts.Cand, counts.Full, c.Extra[i]); action {
-	case stats.GuardVeto:
-		return Decision{Verdict: Reject, Reason: ByVeto, Note: fmt.Sprintf("%s fell: chance of a collapse %.2f", cell, chance)}
-	case stats.GuardAsk:
-		return Decision{Guards: s.nextSlots(c.Wording, cell, 1, taken)}
-	case stats.GuardAskBoth:
-		return Decision{Guards: append(s.nextSlots(c.Wording, cell, 1, taken), s.nextSlots(c.Against, cell, 1, taken)...)}
-	}
-	return Decision{}
+	return out
 }
 
 // guardTier looks at all guard scenarios of a tier as one pooled cell.

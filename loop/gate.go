@@ -1,9 +1,6 @@
 package loop
 
 import (
-	"fmt"
-
-	"loopd/harness"
 	"loopd/stats"
 )
 
@@ -72,31 +69,15 @@ func (s *State) withinBudget(r Round, otherwise func() Step) Step {
 	return appendStep(Planned{r})
 }
 
-// gateUnbetMin is how many fresh reps each arm gets in a cell the gate does not
-// bet on before the collapse guard may clear it.
-const gateUnbetMin = 3
-
 // gateGuard looks for a collapse in the cells the gate does not bet on.
 func gateGuard(s *State, c *Comparison) Decision {
-	taken := make(map[string]int)
-	var asks []harness.Slot
-	for i, cell := range s.Started.Objective {
-		if c.Weights[i] > 0 {
-			continue
-		}
-		if c.Extra[i] < gateUnbetMin {
-			asks = append(asks, s.nextSlots(c.Wording, cell, gateUnbetMin-c.Extra[i], taken)...)
-			asks = append(asks, s.nextSlots(c.Against, cell, gateUnbetMin-c.Extra[i], taken)...)
-			continue
-		}
-		d := guardCell(s, c, i, cell, taken)
-		if d.Verdict != "" {
-			d.Note = fmt.Sprintf("not confirmed: %s", d.Note)
-			return d
-		}
-		asks = append(asks, d.Guards...)
+	asks, fall := c.stage().GuardGate(stats.HarmProb)
+	if fall != nil {
+		d := s.fell(fall)
+		d.Note = "not confirmed: " + d.Note
+		return d
 	}
-	return Decision{Guards: asks}
+	return Decision{Guards: s.guardSlots(c, asks, make(map[string]int))}
 }
 
 // GateOpen reports whether the campaign ended at a gate whose evidence may still

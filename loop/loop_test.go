@@ -262,8 +262,8 @@ func TestTargetsAreWeighted(t *testing.T) {
 	}
 	_, own := p.Comparison.Counts()
 	for i, cell := range s.Started.Objective {
-		if own[i].N < cellsUnbetMin {
-			t.Errorf("%s: %d reps before the keep, want at least %d for the collapse guard", cell, own[i].N, cellsUnbetMin)
+		if own[i].N < 2 {
+			t.Errorf("%s: %d reps before the keep, want at least %d for the collapse guard", cell, own[i].N, 2)
 		}
 	}
 }

@@ -292,8 +292,8 @@ func TestGateLooksOutsideItsCells(t *testing.T) {
 		t.Errorf("got %+v with %v kept, want unconfirmed for R2/sonnet", s.Ended, s.Kept)
 	}
 	for i, cell := range s.Started.Objective {
-		if n := len(s.GateComparison.Own[i]); s.GateComparison.Weights[i] == 0 && n < gateUnbetMin {
-			t.Errorf("%s: %d fresh reps at the gate, want at least %d", cell, n, gateUnbetMin)
+		if n := len(s.GateComparison.Own[i]); s.GateComparison.Weights[i] == 0 && n < 3 {
+			t.Errorf("%s: %d fresh reps at the gate, want at least %d", cell, n, 3)
 		}
 	}
 }

@@ -8,20 +8,19 @@ import (
 	"loopd/stats"
 )
 
-// Profile names a rule for keeping candidates in the search. The gate is the
-// same for all of them.
-type Profile string
+// Profile names a rule for keeping candidates in the search.
+type Profile = stats.Profile
 
 // The profiles.
 const (
-	Fast      Profile = "fast"      // evidence against the pooled champion
-	Strict    Profile = "strict"    // then once more with both arms fresh
-	Certified Profile = "certified" // a bound on the share of false keeps
-	Scout     Profile = "scout"     // one rep a cell, for small budgets
+	Fast      = stats.Fast
+	Strict    = stats.Strict
+	Certified = stats.Certified
+	Scout     = stats.Scout
 )
 
 // Profiles lists them, the default first.
-func Profiles() []Profile { return []Profile{Fast, Strict, Certified, Scout} }
+func Profiles() []Profile { return stats.Profiles() }
 
 // Settings are the numbers of the decision procedure, fixed for a campaign.
 type Settings struct {
@@ -103,5 +102,7 @@ func (s Settings) Validate(objective int) error {
 	return errors.Join(errs...)
 }
 
-// gateReserve is how many sessions of the budget the search may not touch.
-func (s Settings) gateReserve() int { return int(s.GateShare * float64(s.Budget)) }
+// search are the numbers that decide over the whole campaign.
+func (s Settings) search() stats.Search {
+	return stats.Search{Profile: s.Profile, Budget: s.Budget, GateShare: s.GateShare, KeepAt: s.KeepAt, KeepFDR: s.KeepFDR, MaxCandidates: s.MaxCandidates}
+}

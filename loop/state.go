@@ -201,20 +201,18 @@ func (s *State) Waiting() []candidates.Candidate {
 
 // searchLeft is how many sessions the search may still use.
 func (s *State) searchLeft() int {
-	set := s.Started.Settings
-	return set.Budget - set.gateReserve() - s.Sessions()
+	return s.Started.Settings.search().Left(s.Sessions())
 }
 
-// candidatesLeft is how many candidates the rest of the search budget is
-// shared among, the one under way included.
-func (s *State) candidatesLeft() int {
-	decided := 0
+// decided counts the candidates with a verdict.
+func (s *State) decided() int {
+	n := 0
 	for _, p := range s.Progress {
 		if p.Decided != nil {
-			decided++
+			n++
 		}
 	}
-	return max(s.Started.Settings.MaxCandidates-decided, 1)
+	return n
 }
 
 // CandidateOf names the candidate a wording came from, or start.

@@ -44,8 +44,3 @@ func ELOND(s Spending, alpha float64, j, most, kept int) float64 {
 	}
 	return min(1, mul(mul(alpha, s.Share(j, most)), float64(kept)+1))
 }
-
-// Certified reports whether evidence suffices at a level; a level of 0 is never reached.
-func Certified(logE, level float64) bool {
-	return level > 0 && level < 1 && Reached(logE, 1/level)
-}

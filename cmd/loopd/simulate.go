@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loopd/internal/hint"
+	"loopd/stats"
 	"loopd/stats/sim"
 )
 
@@ -200,7 +201,7 @@ func runNulls(ctx context.Context, e env, o simulateOptions, b sim.BenchOptions,
 	if nights == 0 {
 		nights = nullNights
 	}
-	sum := sim.Run(ctx, world, sim.DefaultPlan(sim.Fast, nullBudget), nights, b.Options)
+	sum := sim.Run(ctx, world, sim.DefaultPlan(stats.Fast, nullBudget), nights, b.Options)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (q Question) decide(ctx context.Context, e sim.Effect) sim.Decisions {
 // looked plays whole campaigns in which most candidates change nothing.
 func (q Question) looked(ctx context.Context) float64 {
 	set := q.Settings
-	plan := sim.DefaultPlan(sim.Profile(set.Profile), set.Budget)
+	plan := sim.DefaultPlan(set.Profile, set.Budget)
 	plan.GateShare, plan.PilotReps, plan.PoolReps, plan.TopUpReps = set.GateShare, set.PilotReps, set.PoolReps, set.TopUpReps
 	plan.KeepAt, plan.PromoteAt, plan.MaxCandidates, plan.KeepFDR = set.KeepAt, set.PromoteAt, set.MaxCandidates, set.KeepFDR
 	runs := min(q.Runs, 200)

@@ -75,7 +75,7 @@ func nothingHelps(ctx context.Context, o sim.Options) Chart {
 		{"one rep a cell", sim.Greedy1, true}, {"three reps a cell", sim.Greedy3, true}, {"a test at 5 % each", sim.CMHReused, true},
 		{"loopd without its gate", sim.OwnRule, true}, {"loopd", sim.OwnRule, false},
 	} {
-		plan := sim.DefaultPlan(sim.Fast, chartBudget)
+		plan := sim.DefaultPlan(stats.Fast, chartBudget)
 		plan.Rival, plan.NoGate = r.rule, r.noGate
 		world := sim.World{Grid: sim.From(sim.SeedGrid), Stream: sim.NullStream.Stream()}
 		promoted := sim.Run(ctx, world, plan, chartNights, o).Promoted

@@ -6,47 +6,31 @@ import (
 	"loopd/stats"
 )
 
-// Profile names a rule for keeping candidates, as package loop has them.
-type Profile string
-
-// The profiles.
-const (
-	Fast      Profile = "fast"
-	Strict    Profile = "strict"
-	Certified Profile = "certified"
-	Scout     Profile = "scout"
-)
-
 // Plan is a campaign's numbers, those of package loop.
 type Plan struct {
-	Profile       Profile
-	Rival         Rule // instead of the profile, unless empty
-	Budget        int
-	GateShare     float64
-	NoGate        bool // what is kept is promoted at once
-	PilotReps     int
-	PoolReps      int
-	TopUpReps     int
-	KeepAt        float64
-	PromoteAt     float64
-	MaxCandidates int
-	KeepFDR       float64
-	Guard         bool
+	stats.Search
+	Rival     Rule // instead of the profile, unless empty
+	NoGate    bool // what is kept is promoted at once; GateShare is then 0
+	PilotReps int
+	PoolReps  int
+	TopUpReps int
+	PromoteAt float64
+	Guard     bool
 }
 
 // promoteAt is the evidence the gate needs.
 const promoteAt = 20
 
 // DefaultPlan returns the defaults of a profile for a budget in sessions.
-func DefaultPlan(p Profile, budget int) Plan {
+func DefaultPlan(p stats.Profile, budget int) Plan {
 	plan := Plan{
-		Profile: p, Budget: budget, GateShare: .2, PilotReps: 2, PoolReps: 4, TopUpReps: 2, KeepAt: 5, PromoteAt: promoteAt,
-		MaxCandidates: 60, Guard: true,
+		Search:    stats.Search{Profile: p, Budget: budget, GateShare: .2, KeepAt: 5, MaxCandidates: 60},
+		PilotReps: 2, PoolReps: 4, TopUpReps: 2, PromoteAt: promoteAt, Guard: true,
 	}
 	switch p {
-	case Certified:
+	case stats.Certified:
 		plan.KeepFDR = .2
-	case Scout:
+	case stats.Scout:
 		plan.GateShare, plan.PilotReps, plan.PoolReps, plan.TopUpReps = .3, 1, 0, 0
 	}
 	return plan
@@ -174,16 +158,18 @@ func (n *night) pilot() {
 	n.used += len(n.first.Rates) * (n.plan.PilotReps + n.plan.PoolReps)
 }
 
-func (n *night) reserve() int {
+// rules are those of the plan; without a gate nothing is reserved for one.
+func (n *night) rules() stats.Search {
+	s := n.plan.Search
 	if n.plan.NoGate {
-		return 0
+		s.GateShare = 0
 	}
-	return int(n.plan.GateShare * float64(n.plan.Budget))
+	return s
 }
 
-func (n *night) left() int { return n.plan.Budget - n.reserve() - n.used }
+func (n *night) left() int { return n.rules().Left(n.used) }
 
-func (n *night) share() int { return n.left() / max(n.plan.MaxCandidates-n.looked, 1) }
+func (n *night) share() int { return n.rules().Share(n.used, n.looked) }
 
 // search tries candidates until the budget, or the queue and then what was parked, is used up.
 func (n *night) search() {
@@ -225,7 +211,7 @@ func (n *night) next() *comparison {
 	}
 	best := -1
 	for i, c := range n.parked {
-		if best < 0 || c.logE > n.parked[best].logE {
+		if best < 0 || c.LogE > n.parked[best].LogE {
 			best = i
 		}
 	}
@@ -236,18 +222,17 @@ func (n *night) next() *comparison {
 	n.parked = append(n.parked[:best], n.parked[best+1:]...)
 	n.looked--
 	c.began = c.sessions
-	c.rules.Eta, c.rules.Cap = stats.Limits(n.share(), 1)
+	c.Rules.Eta, c.Rules.Cap = stats.Limits(n.share(), 1)
 	return c
 }
 
 func (n *night) newCandidate() *comparison {
 	drawn := n.world.Stream.draw(n.e.rng).Draw(n.champion, n.e.rng)
 	c := newComparison(drawn.Rates, n.champion.Rates, drawn.Target, n.visible())
-	c.id, c.guarded, c.strict = n.id, n.plan.Guard, n.plan.Profile == Strict
-	eta, limit := stats.Limits(n.share(), 1)
-	c.rules = stats.Rules{Threshold: n.keepAt(), Eta: eta, Cap: limit, MinReps: stats.MinReps(weighted(c.cells))}
+	c.id, c.guarded, c.strict = n.id, n.plan.Guard, n.plan.Profile == stats.Strict
+	c.Rules = stats.NewRules(n.plan.NextKeepAt(n.looked+1, n.kept), n.share(), c.Cells)
 	if n.plan.Rival == Bayes {
-		c.posterior, c.rules.Eta, c.rules.Cap = true, bayesEta, bayesCap
+		c.posterior, c.Rules.Eta, c.Rules.Cap = true, bayesEta, bayesCap
 	}
 	return c
 }
@@ -260,17 +245,8 @@ func (n *night) visible() baseline {
 	return n.baseline
 }
 
-// keepAt is the evidence the next keep needs; under the profile certified it falls with every keep.
-func (n *night) keepAt() float64 {
-	if n.plan.Profile != Certified {
-		return n.plan.KeepAt
-	}
-	// Level 0, beyond the candidates the error is shared among, is never reached.
-	return 1 / stats.ELOND(stats.SpendEvenly, n.plan.KeepFDR, n.looked+1, n.plan.MaxCandidates, n.kept)
-}
-
 func (n *night) try(c *comparison, left int) Ending {
-	if n.plan.Profile == Scout {
+	if n.plan.Profile == stats.Scout {
 		return n.e.screen(c, left)
 	}
 	return n.e.decide(c, left)
@@ -288,13 +264,9 @@ func (n *night) deposit(c *comparison) {
 func (n *night) keep(c *comparison) bool {
 	n.crown(c.own, c.target)
 	n.baseline = newBaseline(len(c.own))
-	for i := range c.cells {
-		own := c.cells[i].Cand
-		first := (own.N + 2) / 3
-		if n.plan.Profile == Scout {
-			first = own.N
-		}
-		for range first {
+	for i := range c.Cells {
+		own := c.Cells[i].Cand
+		for range n.plan.PilotOf(own.N) {
 			n.baseline.pilot[i] = n.baseline.pilot[i].Add(n.e.take(&own))
 		}
 		n.baseline.pool[i] = own

@@ -32,34 +32,28 @@ func newBaseline(n int) baseline { return baseline{make([]stats.Count, n), make(
 type comparison struct {
 	own, against []float64 // true rates, used for nothing but drawing outcomes
 	target       int
-	cells        []stats.Cell
 	hidden       []stats.Count // pool reps not revealed yet
 	fresh        []stats.Count // champion reps run for this comparison, as far as its baseline lacks them
-	extra        []int         // guard reps asked for by cell
-	rules        stats.Rules   // of the first stage
 	cfg          stats.Config
 	guarded      bool
 	strict       bool
 	posterior    bool // keep by posterior probability instead of evidence
 	id           int  // of the champion it is against
 
-	logE       float64
-	rounds     int
-	sessions   int
-	began      int // sessions before this stage, or before it was gone on with
-	concurrent bool
-	assessment stats.Assessment
+	stats.Stage     // its Sessions are set for a look
+	sessions    int // of all stages
+	began       int // of them, those before this stage, or before it was gone on with
 }
 
 // newComparison sets rates against a champion of which the baseline is known. A target of undeclared weights all cells alike.
 func newComparison(own, against []float64, target int, b baseline) *comparison {
 	n := len(own)
 	c := &comparison{
-		own: own, against: against, target: target, cells: make([]stats.Cell, n), hidden: make([]stats.Count, n),
-		fresh: make([]stats.Count, n), extra: make([]int, n), cfg: stats.Default(),
+		own: own, against: against, target: target, hidden: make([]stats.Count, n), fresh: make([]stats.Count, n), cfg: stats.Default(),
+		Stage: stats.Stage{Cells: make([]stats.Cell, n), Extra: make([]int, n)},
 	}
 	copy(c.hidden, b.pool)
-	for i := range c.cells {
+	for i := range c.Cells {
 		weight := 1 / float64(n)
 		if target != undeclared {
 			weight = 0
@@ -67,7 +61,7 @@ func newComparison(own, against []float64, target int, b baseline) *comparison {
 		if target == i {
 			weight = 1
 		}
-		c.cells[i] = stats.Cell{Base: b.pilot[i], Full: b.pilot[i].Add(b.pool[i]), Weight: weight, PoolLeft: b.pool[i].N}
+		c.Cells[i] = stats.Cell{Base: b.pilot[i], Full: b.pilot[i].Add(b.pool[i]), Weight: weight, PoolLeft: b.pool[i].N}
 	}
 	return c
 }
@@ -140,7 +134,7 @@ func (e *engine) decide(c *comparison, left int) Ending {
 			if end != "" {
 				return end
 			}
-			if cost = asks.sessions(); cost > left {
+			if cost = sessions(asks); cost > left {
 				return Broke
 			}
 			e.runGuards(c, asks)
@@ -162,39 +156,29 @@ func (e *engine) decide(c *comparison, left int) Ending {
 
 // look asks the statistics what a completed round calls for.
 func (c *comparison) look() stats.Look {
-	rules := c.rules
-	if c.concurrent {
-		rules = stats.ConcurrentRules()
-	}
-	if c.posterior && c.rounds > 0 {
-		if Posterior(c.assessment) == Keep {
+	stage := c.Stage
+	stage.Sessions = c.sessions - c.began
+	if c.posterior && c.Rounds > 0 {
+		if Posterior(c.Assessment) == Keep {
 			return stats.LookEligible
 		}
-		rules.Threshold = 0
+		stage.Rules.Threshold = 0
 	}
-	reps := 0
-	for _, cell := range c.cells {
-		if cell.Weight > 0 {
-			reps += cell.Cand.N
-		}
-	}
-	return rules.Look(stats.Progress{
-		LogE: c.logE, Rounds: c.rounds, Sessions: c.sessions - c.began, Reps: reps, Assessment: c.assessment,
-	})
+	return stage.Look()
 }
 
 // round places bets, draws the coins and plays the sessions, if the budget covers them and a bet is possible.
 func (e *engine) round(c *comparison, left int) (cost int, ok bool) {
-	bets := stats.PlaceBets(c.cells, c.cfg)
+	bets := stats.PlaceBets(c.Cells, c.cfg)
 	if cost = e.coins(c, bets); cost > left || len(bets.Warnings) > 0 {
 		return 0, false
 	}
 	e.play(c)
-	c.logE += bets.LogFactor(e.seen)
-	c.rounds++
+	c.LogE += bets.LogFactor(e.seen)
+	c.Rounds++
 	c.sessions += cost
-	c.assessment = stats.Assess(c.cells, c.cfg)
-	if c.strict && !c.concurrent && stats.Reached(c.logE, c.rules.Threshold) {
+	c.Assessment = stats.Assess(c.Cells, c.cfg)
+	if c.strict && !c.Concurrent && stats.Reached(c.LogE, c.Rules.Threshold) {
 		c.beginConcurrent()
 	}
 	return cost, true
@@ -207,8 +191,8 @@ func (e *engine) coins(c *comparison, bets stats.Bets) (cost int) {
 		own, base := e.rng.Float64(), e.rng.Float64()
 		d := draws{own: own < b.Pi}
 		switch {
-		case c.cells[i].Weight == 0:
-		case c.cells[i].PoolLeft > 0:
+		case c.Cells[i].Weight == 0:
+		case c.Cells[i].PoolLeft > 0:
 			d.reveal = true
 		default:
 			d.base = base < b.A
@@ -229,7 +213,7 @@ func (e *engine) play(c *comparison) {
 	e.seen = e.seen[:0]
 	for i, d := range e.took {
 		var seen stats.Seen
-		cell := &c.cells[i]
+		cell := &c.Cells[i]
 		if d.own {
 			y := e.outcome(c.own[i])
 			cell.Cand = cell.Cand.Add(y)
@@ -251,15 +235,15 @@ func (e *engine) play(c *comparison) {
 }
 
 func (c *comparison) addFresh(i int, b stats.Count) {
-	c.cells[i].Base, c.cells[i].Full = c.cells[i].Base.Add(b), c.cells[i].Full.Add(b)
+	c.Cells[i].Base, c.Cells[i].Full = c.Cells[i].Base.Add(b), c.Cells[i].Full.Add(b)
 	c.fresh[i] = c.fresh[i].Add(b)
 }
 
 // beginConcurrent starts the evidence anew with both arms fresh. Nothing of the pool is bet on any more, so all of it
 // may inform the bets.
 func (c *comparison) beginConcurrent() {
-	c.concurrent, c.logE, c.rounds, c.began = true, 0, 0, c.sessions
-	for i := range c.cells {
-		c.cells[i].Base, c.cells[i].PoolLeft = c.cells[i].Full, 0
+	c.Concurrent, c.LogE, c.Rounds, c.began = true, 0, 0, c.sessions
+	for i := range c.Cells {
+		c.Cells[i].Base, c.Cells[i].PoolLeft = c.Cells[i].Full, 0
 	}
 }

@@ -124,6 +124,6 @@ func (b *bench) declaredNulls() {
 	d := Confirm(b.ctx, b.source(SeedGrid), Effect{Kind: OneCellNull}, pilotReps, declaredLimit, b.runs(gateRuns), b.o.Options)
 	b.result.Sessions += d.Sessions.Total
 	b.row(surely("one declared cell unchanged, confirmed within 800 gate sessions", 5, 0, d.Kept, "<= 2.8"), true)
-	c := b.play(DeclaredNullStream, 0, DefaultPlan(Fast, 2000), 2000)
+	c := b.play(DeclaredNullStream, 0, DefaultPlan(stats.Fast, 2000), 2000)
 	b.row(surely("campaigns of 2,000 that promote, every candidate a declared null", 5, 0, c.NotBetter, ""), true)
 }

@@ -70,21 +70,12 @@ func (e *engine) candidate(grid Source, effect Effect, s Setting) *comparison {
 	drawn := effect.Draw(champion, e.rng)
 	c := newComparison(drawn.Rates, champion.Rates, drawn.Target, e.record(champion.Rates, s.Pilot, s.Pool))
 	c.guarded = s.Guard
-	c.rules = stats.Rules{Threshold: s.Threshold, Eta: s.Eta, Cap: s.Cap, MinReps: stats.MinReps(weighted(c.cells))}
+	c.Rules = stats.NewRules(s.Threshold, 0, c.Cells)
+	c.Rules.Eta, c.Rules.Cap = s.Eta, s.Cap
 	if c.cfg.D0 = s.Against; math.IsNaN(s.Against) {
 		c.cfg.D0 = Mean(drawn.Rates) - Mean(champion.Rates)
 	}
 	return c
-}
-
-func weighted(cells []stats.Cell) int {
-	n := 0
-	for _, c := range cells {
-		if c.Weight > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // record measures a champion.
@@ -130,7 +121,7 @@ func Peak(ctx context.Context, grid Source, effect Effect, s Setting, runs int, 
 			if _, ok := e.round(c, noLimit); !ok {
 				break
 			}
-			top = max(top, c.logE)
+			top = max(top, c.LogE)
 		}
 		p.Five = p.Five.Add(tally(stats.Reached(top, 5)))
 		p.Twenty = p.Twenty.Add(tally(stats.Reached(top, 20)))
@@ -155,7 +146,7 @@ func MeanEvidence(ctx context.Context, grid Source, effect Effect, s Setting, ro
 		for range rounds {
 			e.round(c, noLimit)
 		}
-		m.Evidence.Add(math.Exp(c.logE))
+		m.Evidence.Add(math.Exp(c.LogE))
 		m.Sessions.Add(float64(c.sessions))
 	})
 }

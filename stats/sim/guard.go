@@ -16,64 +16,39 @@ func (e *engine) harmProb(cand, base stats.Count, margin float64) float64 {
 	return p
 }
 
-// asks is how many reps of either arm a guard wants in each cell.
-type asks struct{ own, base []int }
-
-func newAsks(n int) asks { return asks{make([]int, n), make([]int, n)} }
-
-func (a asks) sessions() int {
+// sessions counts the reps that guards ask for.
+func sessions(asks []stats.Ask) int {
 	sum := 0
-	for i := range a.own {
-		sum += a.own[i] + a.base[i]
+	for _, a := range asks {
+		sum += a.Cand + a.Base
 	}
 	return sum
 }
 
-// unbetReps is how many reps a cell outside the declared ones gets before it may be cleared.
-const unbetReps = 2
-
 // guard looks for a collapsed cell in a candidate that has the evidence for a keep. It returns the reps it wants, or
 // how the decision ends.
-func (e *engine) guard(c *comparison) (asks, Ending) {
+func (e *engine) guard(c *comparison) ([]stats.Ask, Ending) {
 	if !c.guarded {
-		return asks{}, Kept
+		return nil, Kept
 	}
-	a := newAsks(len(c.cells))
-	for i, cell := range c.cells {
-		if cell.Weight == 0 && cell.Cand.N < unbetReps && c.extra[i] < unbetReps {
-			a.own[i] = unbetReps - c.extra[i]
-			continue
-		}
-		if e.guardCell(c, i, a) == stats.GuardVeto {
-			return asks{}, Vetoed
-		}
+	asks, fall := c.Guard(e.harmProb)
+	switch {
+	case fall != nil:
+		return nil, Vetoed
+	case sessions(asks) == 0:
+		return nil, Kept
 	}
-	if a.sessions() == 0 {
-		return a, Kept
-	}
-	return a, ""
-}
-
-func (e *engine) guardCell(c *comparison, i int, a asks) stats.GuardAction {
-	g, cell := stats.CollapseGuard(), c.cells[i]
-	action := g.At(e.harmProb(cell.Cand, cell.Full, g.Margin), cell.Cand, cell.Full, c.extra[i])
-	switch action {
-	case stats.GuardAsk:
-		a.own[i] = 1
-	case stats.GuardAskBoth:
-		a.own[i], a.base[i] = 1, 1
-	}
-	return action
+	return asks, ""
 }
 
 // runGuards plays the reps the guards asked for; they are counted and never bet.
-func (e *engine) runGuards(c *comparison, a asks) {
-	for i := range a.own {
-		c.extra[i] += a.own[i]
-		c.cells[i].Cand = c.cells[i].Cand.Add(e.outcomes(c.own[i], a.own[i]))
-		if a.base[i] > 0 {
-			c.addFresh(i, e.outcomes(c.against[i], a.base[i]))
+func (e *engine) runGuards(c *comparison, asks []stats.Ask) {
+	for i, a := range asks {
+		c.Extra[i] += a.Cand
+		c.Cells[i].Cand = c.Cells[i].Cand.Add(e.outcomes(c.own[i], a.Cand))
+		if a.Base > 0 {
+			c.addFresh(i, e.outcomes(c.against[i], a.Base))
 		}
 	}
-	c.sessions += a.sessions()
+	c.sessions += sessions(asks)
 }

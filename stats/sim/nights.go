@@ -15,7 +15,7 @@ const (
 
 // against is a rival's plan, with or without the gate.
 func against(r Rule, budget int, gated bool) Plan {
-	p := DefaultPlan(Fast, budget)
+	p := DefaultPlan(stats.Fast, budget)
 	p.Rival, p.NoGate, p.Guard = r, !gated, r == TwoArm
 	return p
 }
@@ -32,7 +32,7 @@ func times(what string, s Sense, must float64, ours, theirs Sum, published strin
 }
 
 func (b *bench) night2000() {
-	ours := b.play(StandardStream, 0, DefaultPlan(Fast, 2000), nightRuns).Gain
+	ours := b.play(StandardStream, 0, DefaultPlan(stats.Fast, 2000), nightRuns).Gain
 	b.row(mean("gain of a campaign of 2,000", AtLeast, .215, ours, "", ".230"), false)
 	for _, c := range []struct {
 		plan      Plan
@@ -49,7 +49,7 @@ func (b *bench) night2000() {
 }
 
 func (b *bench) night1000() {
-	ours := b.play(StandardStream, 0, DefaultPlan(Fast, 1000), nightRuns).Gain
+	ours := b.play(StandardStream, 0, DefaultPlan(stats.Fast, 1000), nightRuns).Gain
 	theirs := b.play(StandardStream, 0, against(Greedy3, 1000, true), nightRuns).Gain
 	b.row(mean("gain of a campaign of 1,000", AtLeast, .120, ours, "", ".130"), false)
 	b.row(times("gain / greedy with 3 reps and the gate", AtLeast, 1.3, ours, theirs, "1.39"), false)
@@ -60,16 +60,16 @@ func (b *bench) scouts() {
 		budget    int
 		published string
 	}{{300, "3.6 without guards"}, {400, "2.4 without guards"}} {
-		fast := b.play(StandardStream, 0, DefaultPlan(Fast, c.budget), nightRuns)
-		scout := b.play(StandardStream, 0, DefaultPlan(Scout, c.budget), nightRuns)
+		fast := b.play(StandardStream, 0, DefaultPlan(stats.Fast, c.budget), nightRuns)
+		scout := b.play(StandardStream, 0, DefaultPlan(stats.Scout, c.budget), nightRuns)
 		b.row(times(fmt.Sprintf("gain of scout / fast, campaign of %d", c.budget), AtLeast, 1.8, scout.Gain, fast.Gain, c.published), false)
-		mixed := b.play(MixedStream, 0, DefaultPlan(Scout, c.budget), nightRuns)
+		mixed := b.play(MixedStream, 0, DefaultPlan(stats.Scout, c.budget), nightRuns)
 		b.row(share(fmt.Sprintf("scout campaigns of %d that end with a collapsed cell, mix2", c.budget), AtMost, 1, mixed.Collapsed, "6-17 without guards"), false)
 	}
 }
 
 func (b *bench) falsePromotions() {
-	fast := DefaultPlan(Fast, 2000)
+	fast := DefaultPlan(stats.Fast, 2000)
 	for _, c := range []struct {
 		what      string
 		stream    StreamName
@@ -88,27 +88,27 @@ func (b *bench) falsePromotions() {
 }
 
 func (b *bench) collapses() {
-	b.row(share("campaigns that end with a cell down by more than .40, mix2", AtMost, 1, b.play(MixedStream, 0, DefaultPlan(Fast, 2000), nightRuns).Collapsed, ".2"), false)
+	b.row(share("campaigns that end with a cell down by more than .40, mix2", AtMost, 1, b.play(MixedStream, 0, DefaultPlan(stats.Fast, 2000), nightRuns).Collapsed, ".2"), false)
 	greedy := b.play(MixedStream, 0, against(Greedy3, 2000, false), nightRuns)
 	b.row(share("the same, greedy with 3 reps", Shown, 0, greedy.Collapsed, "36"), false)
 }
 
 func (b *bench) falseKeeps() {
 	for _, c := range []struct {
-		profile   Profile
+		profile   stats.Profile
 		must      float64
 		published string
-	}{{Fast, 25, "18-19"}, {Strict, 9, "6.0"}, {Certified, 2, ".1"}} {
+	}{{stats.Fast, 25, "18-19"}, {stats.Strict, 9, "6.0"}, {stats.Certified, 2, ".1"}} {
 		p := DefaultPlan(c.profile, 2000)
-		p.NoGate = c.profile == Certified
+		p.NoGate = c.profile == stats.Certified
 		b.row(share(fmt.Sprintf("share of keeps that raise nothing, %s", c.profile), AtMost, c.must, b.play(StandardStream, 0, p, nightRuns).FalseKeeps, c.published), false)
 	}
 }
 
 func (b *bench) slightHarm() {
-	open := DefaultPlan(Fast, 2000)
+	open := DefaultPlan(stats.Fast, 2000)
 	open.NoGate = true
-	b.row(share("campaigns that end worse, every candidate -.02", AtMost, .5, b.play(HarmStream, 0, DefaultPlan(Fast, 2000), nightRuns).Worse, ".0"), true)
+	b.row(share("campaigns that end worse, every candidate -.02", AtMost, .5, b.play(HarmStream, 0, DefaultPlan(stats.Fast, 2000), nightRuns).Worse, ".0"), true)
 	for _, c := range []struct {
 		what      string
 		plan      Plan
@@ -129,8 +129,8 @@ const (
 )
 
 func (b *bench) windows() {
-	one := b.play(StandardStream, 0, DefaultPlan(Fast, windowBudget*windowTimes), windowRuns)
-	many := Restart(b.ctx, b.world(StandardStream, 0), DefaultPlan(Fast, windowBudget), windowTimes, b.campaigns(windowRuns), b.o.Options)
+	one := b.play(StandardStream, 0, DefaultPlan(stats.Fast, windowBudget*windowTimes), windowRuns)
+	many := Restart(b.ctx, b.world(StandardStream, 0), DefaultPlan(stats.Fast, windowBudget), windowTimes, b.campaigns(windowRuns), b.o.Options)
 	b.result.Sessions += many.Sessions.Total
 	b.row(mean("gain, one campaign of 1,200", AtLeast, many.Gain.Mean(), one.Gain, "", ".155"), false)
 	b.row(mean("gain, three campaigns of 400", Shown, 0, many.Gain, "", ".065"), false)

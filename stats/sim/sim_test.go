@@ -178,10 +178,10 @@ func TestFaultsAreFound(t *testing.T) {
 		"bets that have seen their round": func(e *engine, c *comparison) bool {
 			for top := 0.0; c.sessions < 600; {
 				c.cfg.KQ = .01
-				c.sessions += e.coins(c, stats.PlaceBets(c.cells, c.cfg))
+				c.sessions += e.coins(c, stats.PlaceBets(c.Cells, c.cfg))
 				e.play(c)
-				c.logE += stats.PlaceBets(c.cells, c.cfg).LogFactor(e.seen)
-				if top = max(top, c.logE); stats.Reached(top, 20) {
+				c.LogE += stats.PlaceBets(c.Cells, c.cfg).LogFactor(e.seen)
+				if top = max(top, c.LogE); stats.Reached(top, 20) {
 					return true
 				}
 			}
@@ -190,7 +190,7 @@ func TestFaultsAreFound(t *testing.T) {
 		"a threshold of 2": func(e *engine, c *comparison) bool {
 			for c.sessions < 600 {
 				e.round(c, noLimit)
-				if stats.Reached(c.logE, 2) {
+				if stats.Reached(c.LogE, 2) {
 					return true
 				}
 			}
@@ -217,7 +217,7 @@ func TestFaultsAreFound(t *testing.T) {
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := DefaultPlan(rapid.SampledFrom([]Profile{Fast, Strict, Certified, Scout}).Draw(t, "profile"), rapid.IntRange(100, 1500).Draw(t, "budget"))
+		p := DefaultPlan(rapid.SampledFrom([]stats.Profile{stats.Fast, stats.Strict, stats.Certified, stats.Scout}).Draw(t, "profile"), rapid.IntRange(100, 1500).Draw(t, "budget"))
 		p.MaxCandidates = rapid.IntRange(1, 60).Draw(t, "candidates")
 		stream := rapid.SampledFrom([]StreamName{StandardStream, MixedStream, SlightStream, DeclaredNullStream}).Draw(t, "stream")
 		e := newEngine()
@@ -243,7 +243,7 @@ func TestBudgetHolds(t *testing.T) {
 func TestNullCampaigns(t *testing.T) {
 	t.Parallel()
 	w := World{Grid: From(SeedGrid), Stream: NullStream.Stream()}
-	sum := Run(t.Context(), w, DefaultPlan(Fast, 2000), 300, options(2))
+	sum := Run(t.Context(), w, DefaultPlan(stats.Fast, 2000), 300, options(2))
 	if _, upper := UpperBounds(sum.Promoted); upper > .05 || sum.Promoted != sum.NotBetter {
 		t.Errorf("got %d promoted, %d no better of %d, upper bound %.3f", sum.Promoted.Pass, sum.NotBetter.Pass, sum.Promoted.N, upper)
 	}
@@ -314,7 +314,7 @@ func BenchmarkCampaign(b *testing.B) {
 	b.ReportAllocs()
 	for run := 0; b.Loop(); run++ {
 		e.reset(1, "benchmark", run)
-		n := &night{e: e, world: w, plan: DefaultPlan(Fast, 2000)}
+		n := &night{e: e, world: w, plan: DefaultPlan(stats.Fast, 2000)}
 		n.start(w.Grid(e))
 		n.run()
 	}
