@@ -56,7 +56,7 @@ func next(t *testing.T, m Builtin, b *Brief) candidates.Candidate {
 // A nightly run asks more often than any night does.
 func TestBuiltinNeverRepeatsAndPassesTheLint(t *testing.T) {
 	t.Parallel()
-	asks := testenv.Count(40, 150)
+	asks := testenv.Count(15, 150)
 	for plugin, note := range map[string]string{"os-adr": "hooks/session-start-note.md", "quayside": ""} {
 		b := bundled(t, plugin, note)
 		base := b.Surface().Digest(b.Base())

@@ -33,7 +33,7 @@ func undisturbed(t *testing.T) []string {
 func TestCampaignKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t)
-	rng, kills, slowest := testenv.Rand(t), testenv.Count(8, 200), time.Duration(0)
+	rng, kills, slowest := testenv.Rand(t), testenv.Count(4, 200), time.Duration(0)
 	for kills > 0 {
 		r := newRigged(t, t.TempDir())
 		for kills > 0 {
@@ -133,7 +133,7 @@ func (d *disk) cut() {
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t)
-	rng, cuts := testenv.Rand(t), testenv.Count(4, 60)
+	rng, cuts := testenv.Rand(t), testenv.Count(2, 60)
 	for cuts > 0 {
 		d := newDisk(t)
 		r := newRigged(t, d.dir)
@@ -230,7 +230,7 @@ func TestADiskThatFills(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t)
 	waits := 0
-	sizes := testenv.Count(4, 64)
+	sizes := testenv.Count(3, 64)
 	for i := range sizes {
 		dir := t.TempDir()
 		// The suite alone takes what the smallest has; a campaign fits the largest.

@@ -75,7 +75,7 @@ func sentencesOf(campaign int) []string {
 // ledger of a season; in the long form it holds both to their bounds.
 func TestReadyAgainWithManyTrials(t *testing.T) {
 	n := newNight(t, "")
-	campaigns := n.season(testenv.Count(1_000, 10_000))
+	campaigns := n.season(testenv.Count(300, 10_000))
 	n.close(n.open()) // the first start writes the reports of all campaigns
 
 	trials := 0

@@ -171,7 +171,7 @@ func TestNoScoreOnMutatedBytes(t *testing.T) {
 	files, kinds := sealedFiles(n.sealed), mutations()
 	slowest := time.Duration(0)
 	rng := rand.New(rand.NewPCG(6, 1))
-	for i := range testenv.Count(40, 1000) {
+	for i := range testenv.Count(16, 1000) {
 		m, file := kinds[i%len(kinds)], files[rng.IntN(len(files))]
 		slowest = max(slowest, n.mutated(fmt.Sprintf("%d: %s of %s", i, m.name, file), m, file, 1+rng.IntN(12)))
 		if t.Failed() {
@@ -247,7 +247,7 @@ func TestATouchIsNoDrift(t *testing.T) {
 	n := newNight(t, "")
 	files := sealedFiles(n.sealed)
 	rng := rand.New(rand.NewPCG(6, 2))
-	for left := testenv.Count(40, 1000); left > 0; {
+	for left := testenv.Count(16, 1000); left > 0; {
 		c := n.open()
 		n.begin(c)
 		n.drop(sentence(t, fmt.Sprintf("It is quick, they say %d times.", left)))

@@ -166,7 +166,7 @@ func TestSpoolOfThousands(t *testing.T) {
 	c := n.open()
 	defer c.Close()
 	n.begin(c)
-	files := testenv.Count(600, 10_000)
+	files := testenv.Count(200, 10_000)
 	for i := range files {
 		text := fmt.Sprintf("files: {hooks/session-start-note.md: \"[os-adr] Look %d times.\"}\n", i/2)
 		if i%10 == 9 {

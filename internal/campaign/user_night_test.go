@@ -22,7 +22,7 @@ func TestTheUserCommitsAllNight(t *testing.T) {
 	n := newNight(t, "plugin")
 	n.put("unknown.txt", "unknown\n")
 	c := n.open()
-	want := testenv.Count(6, 50)
+	want := testenv.Count(3, 50)
 	set := loop.DefaultSettings(max(200, 40*want)).Under(loop.Scout) // a few sessions a candidate
 	set.MaxCandidates = want
 	testenv.Must(t, c.Begin(t.Context(), set, drawnGrid()))

@@ -75,7 +75,7 @@ func TestGenericPlan(t *testing.T) {
 			t.Errorf("%s starts at %v, want %v", cell, rate, want)
 		}
 	}
-	if f := plan.faults[place{"A1/big", 3}]; len(plan.faults) != 4 || f.class != harness.Cancelled {
+	if f := plan.faults[place{"A1/big", 3}]; len(plan.faults) != 8 || f.class != harness.Cancelled {
 		t.Errorf("got faults %v, want the third in the third cell", plan.faults)
 	}
 }
@@ -108,8 +108,8 @@ func TestGenericPlanWithoutANote(t *testing.T) {
 			t.Errorf("a hook fails at %v", at)
 		}
 	}
-	if len(plan.Candidates) != 10 || len(plan.faults) != 3 {
-		t.Errorf("got %d candidates and %d faults, want 10 and 3", len(plan.Candidates), len(plan.faults))
+	if len(plan.Candidates) != 10 || len(plan.faults) != 7 {
+		t.Errorf("got %d candidates and %d faults, want 10 and 7", len(plan.Candidates), len(plan.faults))
 	}
 }
 

@@ -89,7 +89,7 @@ func (b *bench) many(n int, p play, each func(i int, got harness.Trial)) {
 // to end, is ended within its limit and two seconds, and nothing is left of it.
 func TestRun_HungSessionsAreGone(t *testing.T) {
 	t.Parallel()
-	n := testenv.Count(10, 100)
+	n := testenv.Count(4, 100)
 	b := newBench(t)
 	b.o.Suite.Launch.Clocks.Idle = 2 * time.Second
 	length := fmt.Sprintf("621.%d", os.Getpid())
@@ -112,7 +112,7 @@ func TestRun_HungSessionsAreGone(t *testing.T) {
 // kind, and none outlives the trial.
 func TestRun_ChildrenAreGone(t *testing.T) {
 	t.Parallel()
-	n := testenv.Count(20, 200)
+	n := testenv.Count(8, 200)
 	b := newBench(t)
 	length := fmt.Sprintf("622.%d", os.Getpid())
 	b.many(n, play{steps: append(leaving(length, "echo left"), harness.Step{Text: "Done."})}, func(i int, got harness.Trial) {
