@@ -147,7 +147,7 @@ func TestAcrossInstruments(t *testing.T) {
 	second := keep(t, dir, bytes.ReplaceAll(bytes.ReplaceAll(data, []byte(`"i1"`), []byte(`"i2"`)), []byte(`"r1"`), []byte(`"r2"`)))
 	page := s.want("/eval/" + second + "/beside/" + first)
 	wantIn(t, page, "not compared", "which differ in rules", "Compare all the same")
-	wantIn(t, s.want("/eval/"+second+"/beside/"+first+"?across"), "nothing regressed", "Evaluated by different instruments")
+	wantIn(t, s.want("/eval/"+second+"/beside/"+first+"?across"), "nothing regressed", "Measured by different instruments")
 }
 
 // A page has a hundred rows, however many results there are: the worst first, and
