@@ -58,7 +58,7 @@ endef
 
 race:
 	@echo "== go test -race ./..."
-	@$(call timed,CGO_ENABLED=1 go test -race -timeout 15m ./...)
+	@$(call timed,CGO_ENABLED=1 go test -race -timeout 25m ./...)
 
 # One package at a time: some measure what a session costs.
 RUN ?= .

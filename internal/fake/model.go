@@ -91,8 +91,8 @@ func (m *Model) answer(w http.ResponseWriter, r *http.Request, req request) {
 		_, _ = io.WriteString(w, "<html><body>Please sign in to this network.</body></html>")
 		return
 	case f.status != 0:
-		if f.used > 0 {
-			allowance(w.Header(), s.now().Add(f.used))
+		if f.used {
+			allowance(w.Header(), s.now())
 		}
 		writeError(w, f)
 		return

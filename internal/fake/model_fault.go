@@ -19,7 +19,6 @@ const (
 	FaultRateLimit      Fault = "rate_limit"      // 429 with a long retry-after
 	FaultRetryAfter     Fault = "retry_after"     // 429 with a retry-after of a second, then fine
 	FaultAllowance      Fault = "allowance"       // 429 with the headers of a subscription that is used up
-	FaultShortLimit     Fault = "short_limit"     // the same, with a reset in two seconds
 	FaultCostly         Fault = "costly"          // a first turn of three million tokens
 	FaultUsageLimit     Fault = "usage_limit"     // 429 whose text names the moment it resets
 	FaultServerError    Fault = "server_error"    // 500 for every request
@@ -65,8 +64,8 @@ type fault struct {
 	status  int
 	kind    string // error type of the body
 	message string
-	retry   string        // retry-after header
-	used    time.Duration // with the headers of an allowance that is used up for so long
+	retry   string // retry-after header
+	used    bool   // with the headers of an allowance that is used up
 	shape   shape
 	answer  func(*reply) // what the answer says instead
 	command string       // Bash command of an extra first turn
@@ -96,8 +95,7 @@ func faultOf(f Fault) (fault, bool) {
 		FaultUnavailable:    overloaded,
 		FaultRateLimit:      limited,
 		FaultRetryAfter:     {first: 1, status: limited.status, kind: limited.kind, message: limited.message, retry: "1"},
-		FaultAllowance:      {status: limited.status, kind: limited.kind, message: limited.message, retry: "3600", used: time.Hour},
-		FaultShortLimit:     {status: limited.status, kind: limited.kind, message: limited.message, retry: "3600", used: 2 * time.Second},
+		FaultAllowance:      {status: limited.status, kind: limited.kind, message: limited.message, retry: "3600", used: true},
 		FaultCostly:         {first: 1, command: "true", answer: func(r *reply) { r.usage.Output = costly }},
 		FaultUsageLimit: {status: limited.status, kind: limited.kind, retry: "3600",
 			message: "You've hit your session limit · resets 3:50pm (UTC)"},
@@ -138,15 +136,18 @@ func (f fault) concerns(n int) bool {
 	return n > f.spares && (f.first == 0 || n <= f.spares+f.first)
 }
 
+// allowanceLasts is until when a used-up allowance is, from the answer on.
+const allowanceLasts = time.Hour
+
 // allowance writes the headers with which the service says that a subscription's
-// five hours are used up and when they begin anew.
-func allowance(h http.Header, reset time.Time) {
+// five hours are used up.
+func allowance(h http.Header, now time.Time) {
 	const unified = "Anthropic-Ratelimit-Unified-"
-	resets := strconv.FormatInt(reset.Unix(), 10)
+	resets := strconv.FormatInt(now.Add(allowanceLasts).Unix(), 10)
 	for name, value := range map[string]string{
 		"Status": "rejected", "Representative-Claim": "five_hour", "Reset": resets,
 		"5h-Utilization": "1.02", "5h-Reset": resets,
-		"7d-Utilization": "0.4", "7d-Reset": strconv.FormatInt(reset.Add(72*time.Hour).Unix(), 10),
+		"7d-Utilization": "0.4", "7d-Reset": strconv.FormatInt(now.Add(72*time.Hour).Unix(), 10),
 	} {
 		h.Set(unified+name, value)
 	}

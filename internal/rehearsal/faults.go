@@ -23,7 +23,7 @@ const (
 	Crash      FaultName = "crash"      // the agent is killed after its first line
 	// The faults of admission: a reason not to start sessions, told to the loop the
 	// way a night is told.
-	RateLimited FaultName = "rate_limit" // status 429 with a reset in two seconds
+	RateLimited FaultName = "rate_limit" // status 429 with a reset in an hour
 	OverSpent   FaultName = "spend"      // the session spends more than a session may
 	DiskFull    FaultName = "disk"       // the disk is full while the session runs
 	OnBattery   FaultName = "battery"    // the machine runs on its battery while the session runs
@@ -52,7 +52,7 @@ func faultsByName() map[FaultName]fault {
 		Terminated: {name: "terminated", model: fake.FaultTerminate, class: harness.Cancelled},
 		Crash:      {name: "agent killed after init", model: fake.FaultCrash, class: harness.Cancelled},
 
-		RateLimited: {name: "429 with a reset", model: fake.FaultShortLimit, class: harness.RateLimit, pause: causeLimit},
+		RateLimited: {name: "429 with a reset", model: fake.FaultAllowance, class: harness.RateLimit, pause: causeLimit},
 		OverSpent:   {name: "spend limit of a session", model: fake.FaultCostly, class: harness.Budget},
 		DiskFull:    {name: "disk full", class: harness.Valid, pause: causeDisk},
 		OnBattery:   {name: "battery runs low", class: harness.Valid, pause: causeBattery},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"loopd/candidates"
 	"loopd/harness"
@@ -24,7 +25,8 @@ type injector struct {
 	faults   map[place]fault
 	drifted  atomic.Bool
 	machine  *machine
-	night    *night // nil where the campaign runs in one go
+	now      func() time.Time // of the model
+	night    *night           // nil where the campaign runs in one go
 	// meanwhile is told of the moments of a session, if there is one.
 	meanwhile func(harness.Spec, moment)
 }
@@ -83,12 +85,11 @@ func (r *injector) Register(spec harness.Spec, key string) (func(), error) {
 	if err := r.machine.plant(f.pause); err != nil {
 		return nil, err
 	}
-	s := fake.ModelSession{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: f.model}
+	s := fake.ModelSession{Scenario: sc, Cell: spec.Slot.Cell, Draw: draw, Fault: f.model, Now: r.now}
 	if r.drifted.Load() {
 		s.Drift = modelDrift
 	}
 	if r.night != nil {
-		s.Now = r.night.clock.Now
 		if f := r.night.injected(); f != fake.FaultNone {
 			s.Fault = f
 		}

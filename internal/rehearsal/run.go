@@ -219,6 +219,7 @@ func (r *run) open(ctx context.Context) error {
 	if r.night != nil {
 		settings.Gate.Clock, settings.Locked = r.night.clock, true
 	}
+	r.injector.now = settings.Gate.Clock.Now
 	r.App, err = app.New(ctx, settings, app.Parts{
 		Suite: r.sealed.Suite, Seal: r.sealed.Verify, Agent: r.Binary, Isolation: r.Isolation, Hidden: []string{r.Dir}, Service: service, Inject: r.injector,
 		Judge: app.Judge{Name: judgeName, Make: func(context.Context, trial.Options) (trial.Judge, error) { return r.judge(), nil }},
