@@ -127,7 +127,7 @@ func (s *State) applyUnparked(p Unparked) error {
 	}
 	prog.Decided = nil
 	s.Comparison = prog.Comparison
-	s.Comparison.Began, s.Comparison.Share = s.Comparison.Sessions, s.Started.Settings.search().Share(s.Sessions(), s.decided())
+	s.Comparison.Began, s.Comparison.Share = s.Comparison.Sessions, s.Started.Settings.Search().Share(s.Sessions(), s.decided())
 	s.Comparison.GuardBase = slices.Clone(s.Baseline.Guard)
 	s.Comparison.Stale = s.Comparison.Stale || s.Baseline.Watch.Alarm
 	return nil
@@ -338,7 +338,7 @@ func (s *State) moveChampion(c *Comparison) {
 	for i, own := range c.Own {
 		own = slices.Clone(own)
 		rng.Shuffle(len(own), func(a, b int) { own[a], own[b] = own[b], own[a] })
-		n := s.Started.Settings.search().PilotOf(len(own))
+		n := s.Started.Settings.Search().PilotOf(len(own))
 		s.Baseline.Pilot[i], s.Baseline.Pool[i] = stats.Tally(own[:n]), own[n:]
 	}
 	for i, own := range c.GuardOwn {

@@ -18,7 +18,7 @@ func (s *State) newComparison(subject, wording, against string, weights []float6
 		Pilot: slices.Clone(baseline.Pilot), Pool: make([][]bool, n), Revealed: make([]int, n),
 		Fresh: make([][]bool, n), Credited: make([]int, n), KeepAt: s.keepAt(), Own: make([][]bool, n), Extra: make([]int, n), Detours: make(map[string]int),
 		GuardOwn: make([][]bool, len(baseline.Guard)), GuardBase: slices.Clone(baseline.Guard),
-		Share: s.Started.Settings.search().Share(s.Sessions(), s.decided()), Stale: baseline.Watch.Alarm,
+		Share: s.Started.Settings.Search().Share(s.Sessions(), s.decided()), Stale: baseline.Watch.Alarm,
 	}
 	for i, pool := range baseline.Pool {
 		order := newRand(s.Started.Settings.Seed, "pool", subject, s.Started.Objective[i].String()).Perm(len(pool))

@@ -77,7 +77,7 @@ func (s *State) keepAt() float64 {
 			tried++
 		}
 	}
-	return s.Started.Settings.search().NextKeepAt(tried, len(s.Kept))
+	return s.Started.Settings.Search().NextKeepAt(tried, len(s.Kept))
 }
 
 // keepable reports whether the next candidate could be kept at all.

@@ -102,7 +102,7 @@ func (s Settings) Validate(objective int) error {
 	return errors.Join(errs...)
 }
 
-// search are the numbers that decide over the whole campaign.
-func (s Settings) search() stats.Search {
+// Search are the numbers that decide over the whole campaign.
+func (s Settings) Search() stats.Search {
 	return stats.Search{Profile: s.Profile, Budget: s.Budget, GateShare: s.GateShare, KeepAt: s.KeepAt, KeepFDR: s.KeepFDR, MaxCandidates: s.MaxCandidates}
 }

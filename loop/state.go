@@ -201,7 +201,7 @@ func (s *State) Waiting() []candidates.Candidate {
 
 // searchLeft is how many sessions the search may still use.
 func (s *State) searchLeft() int {
-	return s.Started.Settings.search().Left(s.Sessions())
+	return s.Started.Settings.Search().Left(s.Sessions())
 }
 
 // decided counts the candidates with a verdict.

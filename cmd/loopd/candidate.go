@@ -32,6 +32,7 @@ type addOptions struct {
 	patch     string
 	files     []string
 	rationale string
+	author    string
 	targets   []string
 	simplify  bool
 	state     string
@@ -48,6 +49,7 @@ func newCandidateAdd(e env) *cobra.Command {
 	f.StringVar(&o.patch, "patch", "", "`file` with a unified diff, - for standard input")
 	f.StringArrayVar(&o.files, "file", nil, "`PATH=FILE`: the whole new text of a file of the Surface")
 	f.StringVar(&o.rationale, "rationale", "", "why it should help, for the report")
+	f.StringVar(&o.author, "author", "", "who wrote it, for the report")
 	f.StringArrayVar(&o.targets, "target", nil, "a `cell` it is meant for, such as R1/sonnet")
 	f.BoolVar(&o.simplify, "simplify", false, "it only gets shorter: keep it for not being worse")
 	flagState(cmd, &o.state)
@@ -62,7 +64,7 @@ func runCandidateAdd(ctx context.Context, e env, o addOptions) error {
 	if err := o.checkTargets(ctx, e); err != nil {
 		return err
 	}
-	d := campaign.Dropped{Rationale: o.rationale, Targets: o.targets, Simplify: o.simplify, Source: candidates.Person}
+	d := campaign.Dropped{Rationale: o.rationale, Author: o.author, Targets: o.targets, Simplify: o.simplify, Source: candidates.Person}
 	if o.patch != "" {
 		data, err := readArg(e, o.patch)
 		if err != nil {

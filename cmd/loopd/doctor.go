@@ -27,6 +27,9 @@ func newDoctor(e env) *cobra.Command {
 		Use: "doctor", Short: "can a campaign run here, and what to type if not", Args: noArgs,
 		Long: "  loopd doctor\n  loopd doctor --probe\n\nLooks at the machine, the agent CLI, the plugin and its suite. Spends nothing:\nof the service it asks only whether its address answers.\nWith --probe it runs one session instead, against a simulated model, with the\nlaunch profile and the isolation of a campaign, in poisoned surroundings: an\ninvented user's settings, hooks, plugin, servers, instructions and variables. The\nrows say whether any of them reached the session, and whether the hook's note and\nthe skills did. Exits 3 when something keeps a campaign from starting.\n\n  LOOPD_JUDGE_CMD=./judge.sh loopd doctor --judge\n\nWith --judge it asks the judge every message of the suite's gold.yaml once, as a\ncampaign does before its first session, and prints what it got right. Exits 3\nwhen a campaign would halt: a YES where NO is right, fewer than 9 of 10 YES items\nright, or an item without an answer.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if judge && probe {
+				return hint.Usagef("loopd doctor --probe", "doctor: --judge and --probe are asked for one at a time")
+			}
 			if judge {
 				return runJudge(cmd.Context(), e, noIsolation, asJSON)
 			}

@@ -16,8 +16,8 @@ func flagParallel(cmd *cobra.Command, p *int) {
 	cmd.Flags().IntVar(p, "parallel", 0, "sessions side by side; 0 for the setting")
 }
 
-func flagProfile(cmd *cobra.Command, p *string) {
-	cmd.Flags().StringVar(p, "profile", "", "rule for keeping: fast, strict, certified, scout; empty for the setting")
+func flagProfile(cmd *cobra.Command, p *string, empty string) {
+	cmd.Flags().StringVar(p, "profile", "", "rule for keeping: fast, strict, certified, scout; empty for "+empty)
 }
 
 func flagAcross(cmd *cobra.Command, p *bool) {

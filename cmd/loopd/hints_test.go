@@ -17,7 +17,7 @@ import (
 // themselves they would run for minutes, or succeed.
 var instead = map[string]string{
 	"loopd rehearse": "--agent robot", "loopd selftest": "--suite tides", "loopd plan": "--simulate --checks 99",
-	"loopd doctor": "--judge", "loopd rehearse night": "",
+	"loopd doctor": "--judge",
 }
 
 // TestVerbs_HintsAndExits gives every verb an unknown flag, too many arguments and,
@@ -65,4 +65,26 @@ func TestVerbs_HintsAndExits(t *testing.T) {
 	}
 	look(newRoot(env{Env: app.Env{Dir: dir}}))
 	testenv.Golden(t, "testdata/hints.txt", []byte(strings.ReplaceAll(golden.String(), dir, "DIR")))
+}
+
+// TestMovedTo_Arguments keeps the arguments of an old verb, unless one of them is a flag
+// that is no longer there.
+func TestMovedTo_Arguments(t *testing.T) {
+	t.Parallel()
+	for old, want := range map[string]string{
+		"graph check g.json --json":          "loopd freeze graph check g.json --json",
+		"graph check g.json --from a --to b": "loopd freeze graph check --help",
+		"simulate --checks 3 --seed 2":       "loopd plan --simulate --checks 3 --seed 2",
+		"simulate --tables":                  "loopd plan --help",
+		"rescore --campaign x":               "loopd verify rescore --help",
+		"capture . --out a b.json":           "loopd eval capture . --out a b.json",
+		"cell --help":                        "loopd scenario run --help",
+	} {
+		root := newRoot(env{Env: app.Env{Dir: t.TempDir()}, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}})
+		root.SetArgs(strings.Fields(old))
+		err := root.ExecuteContext(t.Context())
+		if got := hint.Of(err); got != want || hint.ExitOf(err) != hint.Usage {
+			t.Errorf("loopd %s: got exit %d and hint %q, want %q", old, hint.ExitOf(err), got, want)
+		}
+	}
 }

@@ -26,7 +26,6 @@ type planOptions struct {
 	hours   float64
 	cost    float64
 	profile string
-	json    bool
 
 	simulate bool
 	simulateOptions
@@ -43,16 +42,17 @@ Says for a budget in sessions, hours or USD which effects are likely to be kept
 and confirmed, about how many candidates can be looked at, which profile fits,
 what is promised and what that costs. Each figure is a simulation of the very
 procedure, on the pass rates of the last pilot where there is one. A budget in
-which nothing can be decided is refused with the smallest that would do. Without
---profile it chooses one that fits.
+which nothing can be decided is refused with the smallest that would do.
 
 ` + simulateHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !o.simulate {
-				return runPlan(cmd.Context(), e, o)
+			if o.simulate {
+				return runSimulate(cmd.Context(), e, o.simulateOptions)
 			}
-			o.simulateOptions.json = o.json
-			return runSimulate(cmd.Context(), e, o.simulateOptions)
+			if flag := o.stray(cmd); flag != "" {
+				return hint.Usagef("loopd plan --simulate --"+flag+" "+cmd.Flag(flag).Value.String(), "plan: --%s goes with --simulate", flag)
+			}
+			return runPlan(cmd.Context(), e, o)
 		},
 	}
 	f := cmd.Flags()
@@ -61,7 +61,7 @@ which nothing can be decided is refused with the smallest that would do. Without
 	f.IntVar(&o.budget, "budget", 0, "in sessions")
 	f.Float64Var(&o.hours, "hours", 0, "in hours")
 	f.Float64Var(&o.cost, "cost", 0, "in USD at list price")
-	flagProfile(cmd, &o.profile)
+	flagProfile(cmd, &o.profile, "one that fits")
 	flagJSON(cmd, &o.json)
 	return cmd
 }

@@ -66,7 +66,7 @@ func newRehearse(e env) *cobra.Command {
 	f.IntVar(&o.sessions, "sessions", 0, "budget in sessions; 0 for what the profile needs")
 	f.IntVar(&o.parallel, "parallel", 2, "sessions side by side")
 	f.StringVar(&o.fault, "fault", "", "plant a fault of the whole campaign: frozen-drift, model-drift or judge-gullible")
-	f.StringVar(&o.profile, "profile", string(loop.Fast), "rule for keeping: fast, strict, certified, scout")
+	flagProfile(cmd, &o.profile, string(loop.Fast))
 	flagSuite(cmd, &o.suite, "the bundled suite to rehearse; empty for "+campaign.BundledSuite)
 	f.StringVar(&o.proposer, "proposer", "", "who fills the empty queue: builtin or agent")
 	f.StringVar(&o.dir, "dir", "", "work in this new directory and keep it")
@@ -79,7 +79,7 @@ func newRehearse(e env) *cobra.Command {
 }
 
 func runRehearse(ctx context.Context, e env, o rehearseOptions) error {
-	o.suite = cmp.Or(o.suite, campaign.BundledSuite)
+	o.suite, o.profile = cmp.Or(o.suite, campaign.BundledSuite), cmp.Or(o.profile, string(loop.Fast))
 	if o.sessions == 0 {
 		o.sessions = rehearsal.DefaultSessions(loop.Profile(o.profile))
 	}

@@ -57,7 +57,7 @@ func newRoot(e env) *cobra.Command {
 		unlisted(newMan(e)),
 	)
 	for was, is := range moved {
-		root.AddCommand(movedTo(was, is))
+		root.AddCommand(movedTo(root, was, is))
 	}
 	fitHelp(root)
 	ofVerb := root.HelpFunc()
@@ -76,16 +76,24 @@ func unlisted(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// movedTo answers to the name that a verb had in older releases.
-func movedTo(was, is string) *cobra.Command {
+// movedTo answers to the name that a verb had in older releases: with the command to
+// type now, or with its help where an argument is no longer taken.
+func movedTo(root *cobra.Command, was, is string) *cobra.Command {
 	return &cobra.Command{
 		Use: was, Hidden: true, DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			var words strings.Builder
+			command := "loopd " + is
 			for _, a := range args {
-				words.WriteString(" " + quoted(a))
+				command += " " + quoted(a)
 			}
-			return hint.Usagef("loopd "+is+words.String(), "\"loopd %s\" is \"loopd %s\" now", was, is)
+			now, rest, err := root.Find(append(strings.Fields(is), args...))
+			if err == nil {
+				err = now.ParseFlags(rest)
+			}
+			if err != nil {
+				command = now.CommandPath() + " --help"
+			}
+			return hint.Usagef(command, "\"loopd %s\" is \"loopd %s\" now", was, is)
 		},
 	}
 }

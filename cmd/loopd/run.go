@@ -67,7 +67,7 @@ gate, and the campaign ends with its verdict. A loopd that runs here is told to.
 	f.StringVar(&o.Until, "until", "", "budget: the sessions that fit until this time of day, such as 06:30")
 	f.Float64Var(&o.Cost, "cost", 0, "budget: the sessions that cost so many USD at list price")
 	o.flags(cmd)
-	flagProfile(cmd, &o.Profile)
+	flagProfile(cmd, &o.Profile, "the setting")
 	f.BoolVar(&o.Finish, "finish", false, "end the search of the campaign under way and run its gate now")
 	f.BoolVar(&o.New, "new", false, "open a new campaign even if the last one's gate could go on")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every coin; 0 takes it from the clock")

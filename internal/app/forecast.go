@@ -106,7 +106,7 @@ func (q Question) layOut() Plan {
 	set := q.Settings
 	p := Plan{Sessions: set.Budget, Profile: set.Profile, Cells: len(q.Cells), Rates: q.From, Detects: []Detect{}}
 	p.Pilot = len(q.Cells)*(set.PilotReps+set.PoolReps) + q.Guards*set.GuardReps + q.Controls*set.ControlReps
-	p.Gate = int(set.GateShare * float64(set.Budget))
+	p.Gate = set.Search().Reserve()
 	p.Transfer = 2 * q.Reserve * set.TransferReps
 	p.Search = max(0, set.Budget-p.Gate-p.Pilot)
 	p.Promise = fmt.Sprintf("If no tried wording were truly better on the stated cells, this campaign would still have promoted one at most 1 time in %g.", set.PromoteAt)
@@ -142,11 +142,8 @@ func (q Question) detect(ctx context.Context, e effect, gate int) Detect {
 
 func (q Question) decide(ctx context.Context, e sim.Effect) sim.Decisions {
 	set := q.Settings
-	s := sim.Setting{Pilot: set.PilotReps, Pool: set.PoolReps, Threshold: set.KeepAt, Guard: true}
+	s := sim.Setting{Pilot: set.PilotReps, Pool: set.PoolReps, Threshold: set.Search().NextKeepAt(1, 0), Guard: true}
 	s.Eta, s.Cap = stats.Limits(q.layOut().Search, set.MaxCandidates)
-	if set.Profile == loop.Certified {
-		s.Threshold = 1 / stats.ELOND(stats.SpendEvenly, set.KeepFDR, 1, set.MaxCandidates, 0)
-	}
 	if set.Profile == loop.Scout {
 		return sim.DetectBy(ctx, sim.Greedy1, sim.Of(q.grid()), e, s, q.Runs, sim.Options{Seed: seed})
 	}
@@ -157,8 +154,8 @@ func (q Question) decide(ctx context.Context, e sim.Effect) sim.Decisions {
 func (q Question) looked(ctx context.Context) float64 {
 	set := q.Settings
 	plan := sim.DefaultPlan(set.Profile, set.Budget)
-	plan.GateShare, plan.PilotReps, plan.PoolReps, plan.TopUpReps = set.GateShare, set.PilotReps, set.PoolReps, set.TopUpReps
-	plan.KeepAt, plan.PromoteAt, plan.MaxCandidates, plan.KeepFDR = set.KeepAt, set.PromoteAt, set.MaxCandidates, set.KeepFDR
+	plan.Search, plan.PromoteAt = set.Search(), set.PromoteAt
+	plan.PilotReps, plan.PoolReps, plan.TopUpReps = set.PilotReps, set.PoolReps, set.TopUpReps
 	runs := min(q.Runs, 200)
 	c := sim.Run(ctx, sim.World{Grid: sim.Of(q.grid()), Stream: sim.StandardStream.Stream()}, plan, runs, sim.Options{Seed: seed})
 	return round(c.Looked.Mean(), 0)

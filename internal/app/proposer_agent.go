@@ -28,7 +28,7 @@ var (
 )
 
 // NewProposerAgent makes a proposer of a model, by its pinned id. Of the options it needs
-// what launches a session, as trial.NewAsker does.
+// what launches a session, as trial.NewOneShot does.
 func NewProposerAgent(ctx context.Context, o trial.Options, model string, limit time.Duration) (*ProposerAgent, error) {
 	asker, err := trial.NewOneShot(ctx, o, model, limit)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 type ProposerCommand struct {
 	Args  []string // the program and its arguments; a program without "/" is looked for on the PATH
 	Limit time.Duration
-	// Environ is loopd's own environment, of which the names of Passed are handed
-	// on.
+	// Environ is loopd's own environment, of which the names of passedOn are
+	// handed on.
 	Environ []string
 }
 

@@ -38,20 +38,20 @@ func causeOf(p loop.Paused) cause {
 	return ""
 }
 
-// hold is a pause of the ledger and when it was lifted, zero for not.
-type hold struct {
+// pause is a pause of the ledger and when it was lifted, zero for not.
+type pause struct {
 	p          loop.Paused
 	at, lifted time.Time
 }
 
-// holdsOf reads the pauses of a state directory's ledger, oldest first.
-func holdsOf(ctx context.Context, dir string) ([]hold, error) {
+// pausesOf reads the pauses of a state directory's ledger, oldest first.
+func pausesOf(ctx context.Context, dir string) ([]pause, error) {
 	l, err := store.OpenReadOnly(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	var out []hold
+	var out []pause
 	for e, err := range l.Entries(ctx, 1) {
 		if err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func holdsOf(ctx context.Context, dir string) ([]hold, error) {
 		}
 		switch p := p.(type) {
 		case loop.Paused:
-			out = append(out, hold{p: p, at: e.Time})
+			out = append(out, pause{p: p, at: e.Time})
 		case loop.Resumed:
 			if len(out) > 0 {
 				out[len(out)-1].lifted = e.Time
@@ -73,9 +73,9 @@ func holdsOf(ctx context.Context, dir string) ([]hold, error) {
 }
 
 // lifted reports whether there was a pause of this cause and each was lifted.
-func lifted(holds []hold, c cause) bool {
+func lifted(pauses []pause, c cause) bool {
 	found := false
-	for _, h := range holds {
+	for _, h := range pauses {
 		if causeOf(h.p) != c {
 			continue
 		}
@@ -89,7 +89,7 @@ func lifted(holds []hold, c cause) bool {
 // machine is the disk and the power supply beside which a rehearsal's sessions
 // run. A planted fault lasts until the loop has paused for it.
 type machine struct {
-	root string // holds sys/class/power_supply
+	root string // pauses sys/class/power_supply
 	full atomic.Bool
 }
 
@@ -199,12 +199,12 @@ func (m *machine) lift(p loop.Paused) error {
 // replant brings about again what an interrupted rehearsal had not paused for yet:
 // the fault of every session that is recorded without its pause.
 func (r *run) replant(ctx context.Context) error {
-	holds, err := holdsOf(ctx, home(r.Dir).Dir)
+	pauses, err := pausesOf(ctx, home(r.Dir).Dir)
 	if err != nil {
 		return err
 	}
 	paused := make(map[cause]bool)
-	for _, h := range holds {
+	for _, h := range pauses {
 		paused[causeOf(h.p)] = true
 	}
 	var errs []error

@@ -125,7 +125,7 @@ type ShownFault struct {
 
 // compareFaults sets every planted fault beside the class of the first attempt it
 // was planted in, and the pause it asked for beside those of the ledger.
-func (out *Result) compareFaults(s *loop.State, plan Plan, holds []hold) {
+func (out *Result) compareFaults(s *loop.State, plan Plan, pauses []pause) {
 	out.Faults = []ShownFault{}
 	for _, t := range s.Trials {
 		sl := t.Spec.Slot
@@ -137,7 +137,7 @@ func (out *Result) compareFaults(s *loop.State, plan Plan, holds []hold) {
 			continue // a halt ended it, whatever was planted
 		}
 		c := ShownFault{Fault: f.name, Cell: sl.Cell.String(), Rep: sl.Rep, Expected: f.class, Class: t.Class, Pause: string(f.pause)}
-		c.Lifted = f.pause != "" && lifted(holds, f.pause)
+		c.Lifted = f.pause != "" && lifted(pauses, f.pause)
 		c.Right = t.Class == f.class && c.Lifted == (f.pause != "")
 		if !c.Right {
 			out.Mismatches++

@@ -35,7 +35,7 @@ func (n *night) faults(ctx context.Context) ([]NightFault, error) {
 	if err != nil {
 		return nil, err
 	}
-	holds, err := holdsOf(ctx, home(n.Dir).Dir)
+	pauses, err := pausesOf(ctx, home(n.Dir).Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (n *night) faults(ctx context.Context) ([]NightFault, error) {
 	n.mu.Lock()
 	p := n.phase
 	n.mu.Unlock()
-	return []NightFault{busyFault(s, holds), limitFault(s, holds), hangFault(s), crashFault(s, p), clocksFault(p), windowFault(p, holds)}, nil
+	return []NightFault{busyFault(s, pauses), limitFault(s, pauses), hangFault(s), crashFault(s, p), clocksFault(p), windowFault(p, pauses)}, nil
 }
 
 func count(s *loop.State, classes ...harness.Class) (n int) {
@@ -57,9 +57,9 @@ func count(s *loop.State, classes ...harness.Class) (n int) {
 
 // busyFault: after a few failed sessions nothing is started, and one goes ahead
 // to look until the service answers.
-func busyFault(s *loop.State, holds []hold) NightFault {
+func busyFault(s *loop.State, pauses []pause) NightFault {
 	failed, held, open := count(s, harness.Overloaded), 0, 0
-	for _, h := range holds {
+	for _, h := range pauses {
 		if strings.HasPrefix(h.p.Reason, "the service failed") {
 			held++
 			if h.lifted.IsZero() {
@@ -76,10 +76,10 @@ func busyFault(s *loop.State, holds []hold) NightFault {
 
 // limitFault: everything waits for the moment the service named, and goes on
 // within a minute of it.
-func limitFault(s *loop.State, holds []hold) NightFault {
+func limitFault(s *loop.State, pauses []pause) NightFault {
 	f := NightFault{Fault: "quota with a reset", Planted: "one session is refused for a limit that lifts in an hour", Done: "no pause was recorded"}
 	met := count(s, harness.RateLimit, harness.UsageLimit)
-	for _, h := range holds {
+	for _, h := range pauses {
 		if h.p.Class != harness.RateLimit && h.p.Class != harness.UsageLimit {
 			continue
 		}
@@ -134,10 +134,10 @@ func clocksFault(p Phase) NightFault {
 }
 
 // windowFault: what one window leaves, the next goes on with.
-func windowFault(p Phase, holds []hold) NightFault {
+func windowFault(p Phase, pauses []pause) NightFault {
 	starts := slices.CompactFunc(slices.Clone(p.Windows), time.Time.Equal)
 	over, lifted := 0, 0
-	for _, h := range holds {
+	for _, h := range pauses {
 		if h.p.Reason == daemon.WindowOver {
 			over++
 			if !h.lifted.IsZero() {

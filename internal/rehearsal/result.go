@@ -85,11 +85,11 @@ func (r *run) result(ctx context.Context, wall time.Duration) (Result, error) {
 	}
 	r.countTrials(s, &out)
 	out.compare(s, r.plan)
-	holds, err := holdsOf(ctx, home(r.Dir).Dir)
+	pauses, err := pausesOf(ctx, home(r.Dir).Dir)
 	if err != nil {
 		return out, err
 	}
-	out.compareFaults(s, r.plan, holds)
+	out.compareFaults(s, r.plan, pauses)
 	if err := r.countProposals(s, &out); err != nil {
 		return out, err
 	}

@@ -68,7 +68,7 @@ type whole struct {
 	result Result
 	state  *loop.State
 	plan   Plan
-	holds  []hold
+	pauses []pause
 	rows   map[string][]string
 	same   campaign.Rescoring // scored again by its own rules
 	other  campaign.Rescoring // by a rule that asks for what nobody says
@@ -112,7 +112,7 @@ var undisturbed = sync.OnceValue(func() whole {
 	if err != nil {
 		return whole{err: err}
 	}
-	if w.holds, err = holdsOf(context.Background(), home(work).Dir); err != nil {
+	if w.pauses, err = pausesOf(context.Background(), home(work).Dir); err != nil {
 		return whole{err: err}
 	}
 	w.plan, w.err = NewPlan(sown, w.state.Started.Objective, w.state.Started.Guards, small().Candidates, loop.Fast, NoFault)
@@ -255,7 +255,7 @@ func TestCompareFindsAWrongClass(t *testing.T) {
 		f.class = harness.Duplicate
 		wrong[at] = f
 		var out Result
-		if out.compareFaults(w.state, Plan{faults: wrong}, w.holds); out.Mismatches != 1 {
+		if out.compareFaults(w.state, Plan{faults: wrong}, w.pauses); out.Mismatches != 1 {
 			t.Errorf("%s: got %d mismatches, want 1", f.name, out.Mismatches)
 		}
 	}
@@ -268,15 +268,15 @@ func TestCompareFaults_Pauses(t *testing.T) {
 	if w.err != nil {
 		t.Fatal(w.err)
 	}
-	if got := len(w.holds); got != 3 {
-		t.Fatalf("got %d pauses, want one for a limit, one for the disk and one for the battery: %+v", got, w.holds)
+	if got := len(w.pauses); got != 3 {
+		t.Fatalf("got %d pauses, want one for a limit, one for the disk and one for the battery: %+v", got, w.pauses)
 	}
-	for i, h := range w.holds {
-		open := slices.Clone(w.holds)
+	for i, h := range w.pauses {
+		open := slices.Clone(w.pauses)
 		open[i].lifted = time.Time{}
-		for name, holds := range map[string][]hold{"no pause": slices.Delete(slices.Clone(w.holds), i, i+1), "not lifted": open} {
+		for name, pauses := range map[string][]pause{"no pause": slices.Delete(slices.Clone(w.pauses), i, i+1), "not lifted": open} {
 			var out Result
-			if out.compareFaults(w.state, w.plan, holds); out.Mismatches != 1 {
+			if out.compareFaults(w.state, w.plan, pauses); out.Mismatches != 1 {
 				t.Errorf("%s, %s: got %d mismatches, want 1", h.p.Reason, name, out.Mismatches)
 			}
 		}

@@ -51,6 +51,16 @@ func (o *simulateOptions) flags(cmd *cobra.Command) {
 	f.Float64Var(&o.share, "share", 1, "with --simulate: part of the stated run counts, for a quick look; bounds may then fail by chance")
 }
 
+// stray names a flag of --simulate that was given without it, empty for none.
+func (simulateOptions) stray(cmd *cobra.Command) string {
+	for _, name := range []string{"nights", "grid", "checks", "seed", "share"} {
+		if cmd.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // nullChecks asks for campaigns in which no candidate changes anything.
 const nullChecks = "null"
 
